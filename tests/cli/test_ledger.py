@@ -161,6 +161,7 @@ class TestSteward:
         assert run("share", where, "people", "ana", "zcdp:0.1") == "Granted: ana may spend ZCDP(rho=0.9).\n"
         shown = run("show", where)
         assert "people: promised in all, rho 2 (1 of 1 renewals used)." in shown
+        assert "a renewal adds the budget to what was left; spent and left are of the rho 1.6 opened" in shown
         assert "the shares come to more than the budget" in shown
         assert "say --yes" in run("close", where, "people", code=2)
         assert run("close", where, "people", "--yes") == "Closed: people.\n"

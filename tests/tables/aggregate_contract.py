@@ -229,7 +229,8 @@ class AggregateContract:
                 assert (a == b).all() if a.dtype == object else np.array_equal(a, b, equal_nan=True)
 
     def test_an_answer_can_be_looked_at_in_every_way(self) -> None:
-        s = dp.Session(large()[1], unit=UNIT, budget=self.budget)
+        # No unit has so many rows: where rows are cut, groups and total may not agree, and say so.
+        s = dp.Session(large()[1], unit=dp.Unit("id", max_rows=12), budget=self.budget)
         answer = s.release(self.query(s.source), self.payment(0.5))
         for shown in (answer, answer.consistent(), answer.at(0.8, simultaneous=True, sampling=True)):
             assert len(shown.to_pandas()) == len(KEYS)

@@ -495,6 +495,11 @@ def _plan(account: dict[str, Any]) -> list[str]:
     if account["promise"] != account["budget"]:
         often = f" ({renewals['used']} of {renewals['settled']} renewals used)" if renewals["settled"] else ""
         told.append(f"{name}: promised in all, {_numbers(account['promise'])}{often}.")
+    if renewals["used"]:
+        opened = _short(account["kind"], account["exact"]["limit"], up=True)
+        told.append(
+            f"{name}: a renewal adds the budget to what was left; spent and left are of the {opened} opened so far."
+        )
     if account["closed"]:
         told.append(f"{name}: closed for ever; what was answered can be read again.")
     limit = Fraction(account["exact"]["limit"]["amount"])

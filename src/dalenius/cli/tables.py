@@ -256,9 +256,24 @@ class Shown(Form):
     confidence: float = CONFIDENCE
     simultaneous: bool = typer.Option(False, "--simultaneous", help="Intervals that hold all together.")
     html: Path | None = typer.Option(None, metavar="FILE", help="Write the answer as a page, too.")
+    tidy: str | None = typer.Option(
+        None, metavar="NAME", help="A row for each bin of this histogram, or each place of this top_k."
+    )
+    plain: bool = typer.Option(
+        False, "--plain", help="With --markdown: for a spreadsheet, every number in a column of its own."
+    )
 
-    def check(self) -> None:
-        """Say before anything is paid that the page cannot be written."""
+    def check(self, query: Query | CubeQuery) -> None:
+        """Say before anything is paid what cannot be shown."""
+        from dalenius.tables.ask.cube import CubeQuery
+
+        asked = query.queries[0] if isinstance(query, CubeQuery) else query
+        known = [name for name, one in asked.aggregates if one.tag in ("histogram", "top_k")]
+        if self.tidy is not None and self.tidy not in known:
+            there = f"there are {', '.join(known)}" if known else "there is none in the question"
+            raise InvalidParameter(f"--tidy {self.tidy} names no histogram and no top_k; {there}.")
+        if self.plain and not self.as_markdown:
+            raise InvalidParameter("--plain belongs to --markdown; --csv is plain by itself.")
         html = self.html
         if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
             raise InvalidParameter(
@@ -272,22 +287,19 @@ class Shown(Form):
 
         accuracy = paid.accuracy(self.confidence, self.simultaneous)
         budget = None if paid.budget is None else read_promise(paid.budget)
-        if isinstance(query, CubeQuery) and accuracy is not None:
-            raise InvalidParameter(
-                "CUBE and ROLLUP have no price by accuracy; say --budget in place of --within."
-            )
         answer: Answer | CrossTable
         with working(f"Asking {data}"):
             if isinstance(query, CubeQuery):
-                answer = session.cross_table(query, budget)
+                answer = session.cross_table(query, budget, accuracy=accuracy)
             else:
                 answer = session.release(query, budget, accuracy=accuracy)
         answer = answer.at(self.confidence, simultaneous=self.simultaneous)
         given = answer if isinstance(answer, Answer) else answer.cells
+        sheet = answer if self.tidy is None else answer.bins(self.tidy)
         if self.as_json:
             content = {
-                "keys": [list(map(str, key)) for key in answer.keys],
-                "columns": answer.to_dict(),
+                "keys": [list(map(str, key)) for key in sheet.keys],
+                "columns": sheet.to_dict(),
                 "cost": given.cost,
                 "free": given.free,
                 "given": given.given,
@@ -298,17 +310,17 @@ class Shown(Form):
             on_record = f"From the ledger, given {given.given}, at no cost now. " if given.free else ""
             left = f"{on_record}Left: {session.left_in_words()}"
             if self.is_table:
-                table = answer.to_dict()
+                table = sheet.to_dict()
                 if self.as_csv:
                     self.print(list(table), list(zip(*table.values(), strict=True)))
                 else:
-                    print(answer.to_markdown())
-                self.aside(f"{answer.note}\n{left}")
+                    print(sheet.to_markdown(plain=self.plain))
+                self.aside(f"{sheet.note}\n{left}")
             else:
-                print(f"{answer}\n{left}")
+                print(f"{sheet}\n{left}")
         if self.html is not None:
             try:
-                page = f"<!doctype html><meta charset=utf-8>{answer.to_html()}"
+                page = f"<!doctype html><meta charset=utf-8>{sheet.to_html()}"
                 self.html.write_text(page, encoding="utf-8")
             except OSError as problem:
                 raise InvalidParameter(
@@ -328,9 +340,10 @@ def query(opened: Opened, asked: Asked, paid: Paid, shown: Shown) -> None:
     \b
     JSON keys: keys, columns (one list per column), cost, free, given, remaining.
     """
-    shown.check()
     session = opened.session(paid.budget)
-    shown.release(session, asked.of(session), paid, opened.data)
+    question = asked.of(session)
+    shown.check(question)
+    shown.release(session, question, paid, opened.data)
 
 
 def sql(
@@ -343,9 +356,10 @@ def sql(
     keys: str | None = KEYS,
 ) -> None:
     """The answer to a SELECT of aggregates; anything else is refused, with the reason."""
-    shown.check()
     session = opened.session(paid.budget)
-    shown.release(session, _selected(session, text, keys), paid, opened.data)
+    question = _selected(session, text, keys)
+    shown.check(question)
+    shown.release(session, question, paid, opened.data)
 
 
 def price(
@@ -369,15 +383,11 @@ def price(
     \b
     JSON keys: budget, affordable, epsilon, delta, times (what is left pays for), assumes.
     """
-    from dalenius.tables.ask.cube import CubeQuery
-
     accuracy = read_within(within, confidence, column, rows, simultaneous)
     session = opened.session()
     if select is not None and (asked.agg, asked.where, asked.group_by) != (None, None, None):
         raise InvalidParameter("--sql says everything: leave --agg, --where and --group-by out.")
     query = asked.of(session) if select is None else _selected(session, select, asked.keys)
-    if isinstance(query, CubeQuery):
-        raise InvalidParameter("CUBE and ROLLUP have no price by accuracy; choose a budget.")
     with working("Looking for the least"):
         found = session.price(query, accuracy, delta=delta)
     content = {

@@ -58,6 +58,10 @@ class Law(ABC):
         """The chance that two noises of this kind, with these variances, together are at most t."""
         raise TypeError(f"sums of {self.tag} noise have no law here; this is a defect")
 
+    def log_moment(self, s: Reals) -> Reals:
+        """log E exp(s noise), for s >= 0; infinity where there is none."""
+        raise TypeError(f"{self.tag} noise has no moments here; this is a defect")
+
     @property
     def smooth(self) -> Law:
         """What sums of many such noises are taken for: the same on the real line."""
@@ -89,6 +93,9 @@ class Normal(Law):
     def sum_below(self, t: Reals, first: Reals, second: Reals) -> Reals:
         return np.asarray(ndtr(t / np.sqrt(first + second)))
 
+    def log_moment(self, s: Reals) -> Reals:
+        return np.asarray(self.variance * s**2 / 2)
+
 
 class TwoSidedExponential(Law):
     """Laplace noise."""
@@ -111,6 +118,9 @@ class TwoSidedExponential(Law):
         tail = (a * a * np.exp(-size / a) - b * b * np.exp(-size / b)) / (2 * (a * a - b * b))
         return np.asarray(np.where(t < 0, tail, 1 - tail))
 
+    def log_moment(self, s: Reals) -> Reals:
+        return _of_part(self.variance * s**2 / 2)
+
 
 class TwoSidedGeometric(TwoSidedExponential):
     """The same on whole numbers: P(k) is proportional to q^|k|."""
@@ -131,6 +141,10 @@ class TwoSidedGeometric(TwoSidedExponential):
     def edge(self) -> float:
         """Half of half a step, and half a step where it is a step or nothing."""
         return 0.25 if self.sigma >= 0.5 else 0.5
+
+    def log_moment(self, s: Reals) -> Reals:
+        # (1 - q)^2 / ((1 - q e^s) (1 - q e^-s)), where q / (1 - q)^2 is half the variance
+        return _of_part(self.variance * 2 * np.sinh(np.minimum(s, 300.0) / 2) ** 2)
 
     def reach(self, failure: float) -> tuple[float, float]:
         """Noise leaves (q^(a+1) + q^(b+1)) / (1 + q) outside of -a..b: the shortest range is taken, which may be longer
@@ -215,6 +229,11 @@ def beyond(peakedness: Reals, t: Reals) -> Reals:
     place = np.clip(peakedness / 3, 0.0, 1.0) ** 0.25
     far = np.where(place < NORMAL, 2 * ndtr(-np.abs(t)), _tail(place, np.abs(t))) / 2
     return np.asarray(np.where(t > 0, far, 1 - far))
+
+
+def _of_part(part: Reals) -> Reals:
+    """log of 1 / (1 - part), which is infinite from 1 on."""
+    return np.where(part < 1, -np.log1p(-np.where(part < 1, part, 0.0)), np.inf)
 
 
 NORMAL = 0.2

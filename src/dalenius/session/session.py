@@ -19,7 +19,6 @@ from dalenius.adaptive.personal.release import Release
 from dalenius.calculus.guarantees import Guarantee, amounts
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.losses import total
 from dalenius.core import decimals
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.bisection import last_true
@@ -49,6 +48,7 @@ from dalenius.session.price import Price, told_delta
 from dalenius.session.record import answers, questions
 from dalenius.session.record.counters import counter_record, read_counter
 from dalenius.session.room import check_room
+from dalenius.session.together import Explanations, JointPlan, Together
 from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.ask.several import Tables
@@ -205,7 +205,7 @@ class Session:
 
     def __repr__(self) -> str:
         return (
-            f"<Session: {self.account.dataset!r}, {len(self.source.fields)} columns, {self.unit!r}; "
+            f"<Session: {self.account.dataset!r}, {self._held}, {self.unit!r}; "
             f"{self.remaining.shortened(up=False)!r} left of {self.account.promise!r}>"
         )
 
@@ -213,8 +213,16 @@ class Session:
         """What a notebook shows: the same lines as `print`."""
         return printed(self)
 
+    @property
+    def _held(self) -> str:
+        """How many columns there are, in each table where there are several."""
+        if not self.source.together:
+            return f"{len(self.source.fields)} columns"
+        each = ", ".join(f"{name}: {len(one.fields)} columns" for name, one in self.source.together.items())
+        return f"{len(self.source.together)} tables ({each})"
+
     def __str__(self) -> str:
-        heading = f"Session on {self.account.dataset!r}: {len(self.source.fields)} columns, {self.unit!r}"
+        heading = f"Session on {self.account.dataset!r}: {self._held}, {self.unit!r}"
         return "\n".join([heading, *story(self.account, *self._like())])
 
     def __reduce__(self) -> Any:
@@ -340,7 +348,14 @@ class Session:
         answered, released = answers.read_release(reply.answer, query)
         return Answer(replace(made, query=answered), released, _text(paid), wanted, reply.is_free, reply.time)
 
-    def release_all(self, queries: Mapping[str, Query], budget: Budget | None = None) -> dict[str, Answer]:
+    def release_all(
+        self,
+        queries: Mapping[str, Query],
+        budget: Budget | None = None,
+        *,
+        accuracy: Within | None = None,
+        confidence: float | None = None,
+    ) -> dict[str, Answer]:
         """Several questions as one plan: one charge for their joint loss, the budget divided evenly.
 
         Parameters
@@ -349,6 +364,11 @@ class Session:
             The questions by name.
         budget
             What all of them together may cost; as in `release`. Left out: the session's budget per question, for each.
+        accuracy
+            In place of a budget, as in `release`: every number of every answer is held to it, or those of the columns
+            that it names.
+        confidence
+            Of the intervals, as in `release`.
 
         Returns
         -------
@@ -370,32 +390,47 @@ class Session:
         >>> sorted(s.release_all({"all": s.table.agg(n=dp.count()), "old": old.agg(n=dp.count())}, dp.ZCDP(0.1)))
         ['all', 'old']
         """
-        given: object = queries
-        names = list(given) if isinstance(given, Mapping) else []
-        if not names or not all(isinstance(name, str) for name in names):
-            raise InvalidParameter(
-                f"release_all needs questions by name, at least one: {{'n': query}}, not {shown(queries)}."
-            )
-        budget = self._paid(budget, questions=len(queries))
-        part = self.account.filter.price(budget).divided(len(queries))
-        plans = {name: self._plan(query, part, len(queries)) for name, query in queries.items()}
+        return self._release_all(Together.of(queries), budget, accuracy, confidence)
+
+    def _release_all(
+        self, asked: Together, budget: Budget | None, accuracy: Within | None, confidence: float | None
+    ) -> dict[str, Answer]:
+        wanted, queries = _wanted(accuracy, confidence), asked.queries
+        # Of a cube the session's budget per question is for all of it: it is one question to who asks it.
+        paid = self._paid(budget, asked, accuracy, 1 if asked.cube is not None else len(queries))
+
+        def instead() -> str | None:
+            return None if accuracy is None else self._within_reach(asked, accuracy)
+
+        made = self._together(asked, paid)
         check_room(queries.values())
-        joint = total([p.loss for p in plans.values()])
-        question = questions.of_plan(queries, budget, self.unit, self.adjacency)
+        question = questions.of_plan(queries, paid, self.unit, self.adjacency)
 
         def compute() -> str:
-            return answers.to_plan({name: (p.query, self._compute(p)) for name, p in plans.items()})
+            return answers.to_plan({name: (p.query, self._compute(p)) for name, p in made.plans.items()})
 
-        reply = self._ask(question, Asked(self._cost(joint, budget), budget), compute)
-        cost = f"{_text(budget)} for {len(plans)} questions"
+        reply = self._ask(question, Asked(self._cost(made.loss, paid), paid), compute, instead)
+        cost = f"{_text(paid)} for {len(queries)} questions"
         return {
             name: Answer(
-                replace(plans[name], query=query), released, cost, free=reply.is_free, given=reply.time
+                replace(made.plans[name], query=query),
+                released,
+                cost,
+                wanted,
+                free=reply.is_free,
+                given=reply.time,
             )
             for name, (query, released) in answers.read_plan(reply.answer, queries).items()
         }
 
-    def cross_table(self, query: CubeQuery, budget: Budget | None = None) -> CrossTable:
+    def cross_table(
+        self,
+        query: CubeQuery,
+        budget: Budget | None = None,
+        *,
+        accuracy: Within | None = None,
+        confidence: float | None = None,
+    ) -> CrossTable:
         """A table and its margins with numbers that add up, as one release.
 
         Every margin gets an even part of the budget and noise of its own. All of them together give the best linear
@@ -407,6 +442,12 @@ class Session:
             A question that ends in `table.cube(...).agg(...)` or `table.rollup(...).agg(...)`.
         budget
             What all of it together may cost; as in `release`.
+        accuracy
+            In place of a budget, as in `release`: the best linear estimate of every cell and of every margin stays
+            within it. (What is shown of counts is the nearest table that is whole, not negative and adds up; where many
+            cells are near zero it can be further off, and intervals are then longer on that side.)
+        confidence
+            Of the intervals, as in `release`.
 
         Returns
         -------
@@ -430,12 +471,15 @@ class Session:
         >>> n = dict(zip(table.keys, table["n"].plain))
         >>> n["f", "a"] + n["f", "b"] == n["f", "all"]
         True
+        >>> s.cross_table(q, accuracy=dp.within(30)).cells.cost
+        'ZCDP(rho=0.003795) for 4 questions'
         """
         if not isinstance(query, CubeQuery):
             raise InvalidParameter(
                 f"the question is {shown(query)}; it must be made with table.cube(...) or table.rollup(...)."
             )
-        return CrossTable.of(query, self.release_all(query.named, self._paid(budget)).values())
+        answered = self._release_all(Together.of(query), budget, accuracy, confidence)
+        return CrossTable.of(query, answered.values())
 
     def sql(
         self,
@@ -484,19 +528,16 @@ class Session:
         query = self._read_sql(text, public, keys)
         if not isinstance(query, CubeQuery):
             return self.release(query, budget, accuracy=accuracy, confidence=confidence)
-        if accuracy is not None:
-            raise InvalidParameter(
-                "CUBE and ROLLUP have no price by accuracy; give a budget: it is divided evenly over the margins."
-            )
-        return self.cross_table(query, budget).at(confidence)
+        return self.cross_table(query, budget, accuracy=accuracy, confidence=confidence)
 
     def truncation(
         self,
         budget: Budget | None = None,
         *,
+        accuracy: Within | None = None,
         table: Table | None = None,
         up_to: int | None = None,
-        confidence: float = 0.95,
+        confidence: float | None = None,
     ) -> Truncation:
         """How many units have more rows than may enter an answer, and how many rows that leaves out, privately.
 
@@ -507,13 +548,16 @@ class Session:
         ----------
         budget
             What it may cost; as in `release`.
+        accuracy
+            In place of a budget, as in `release`: of `units`, `cut`, `kept` and `lost`, or of some of them,
+            `dp.within({"cut": 50})`.
         table
             Other than all of it: `session.table.filter(...)`, for instance, or one of several tables.
         up_to
             At most so many rows of a unit are counted as lost or kept; five times `max_rows`, if not said. One unit
             moves what is lost by at most `up_to - max_rows`, and the noise is as large as that needs.
         confidence
-            Of the intervals.
+            Of the intervals, as in `release`.
 
         Returns
         -------
@@ -538,8 +582,8 @@ class Session:
         from dalenius.session import truncation
 
         asked = self.table if table is None else table
-        query, rows, most = truncation.question(asked, getattr(asked, "unit", None), up_to)
-        answer = self.release(query, budget, confidence=confidence)
+        query, rows, most = truncation.question(asked, up_to)
+        answer = self.release(query, budget, accuracy=accuracy, confidence=confidence)
         return truncation.Truncation(answer, str(self.unit.column), rows, most)
 
     def continual(self, query: Query, budget: Budget | None = None) -> Feed:
@@ -978,18 +1022,18 @@ class Session:
 
     def explain(
         self,
-        query: Query | str,
+        query: Query | CubeQuery | Mapping[str, Query] | str,
         budget: Budget | None = None,
         *,
         public: Mapping[str, Any] | None = None,
         keys: Any = None,
-    ) -> Explanation:
+    ) -> Explanation | Explanations:
         """What would be released: sensitivities, noise, and the error to expect by group size. It is free.
 
         Parameters
         ----------
         query
-            A question, as for `release`; or the text of a SELECT, as for `sql`.
+            A question, as for `release`, `release_all` or `cross_table`; or the text of a SELECT, as for `sql`.
         budget
             What the answer may cost; all that remains, if not said.
         public, keys
@@ -997,7 +1041,7 @@ class Session:
 
         Returns
         -------
-        Explanation
+        Explanation or Explanations
             `print` it, or ask for one error.
 
         Raises
@@ -1012,8 +1056,10 @@ class Session:
         >>> s.explain(s.table.agg(n=dp.count()), dp.PureDP(0.5)).error(confidence=0.95)
         6.0
         """
-        query = self._read(query, public, keys) if isinstance(query, str) else query
+        query = self._read_sql(query, public, keys) if isinstance(query, str) else query
         budget = self.remaining if budget is None else _paid(budget)
+        if isinstance(query, CubeQuery | Mapping):
+            return self._together(Together.of(query), budget).explained
         if _discovers(query):
             discovery = self._discovery(query, budget)
             return Explanation(discovery.rest, discovery.threshold)
@@ -1022,7 +1068,7 @@ class Session:
     @overload
     def price(
         self,
-        query: Query | str,
+        query: Query | CubeQuery | Mapping[str, Query] | str,
         accuracy: Within,
         *,
         continual: bool = False,
@@ -1065,8 +1111,8 @@ class Session:
         Parameters
         ----------
         query
-            A question, as for `release` or `continual`; the text of a SELECT, as for `sql`; or a model, a regression,
-            an estimate or a test, as for `fit` and `infer`.
+            A question, as for `release`, `release_all`, `cross_table` or `continual`; the text of a SELECT, as for
+            `sql`; or a model, a regression, an estimate or a test, as for `fit` and `infer`.
         accuracy
             `dp.within(error, confidence)`, for a question. Of a feed, both the count of each period and its running
             total are within the error, or the one that `column` names: "n" or "n_total".
@@ -1132,9 +1178,11 @@ class Session:
                 f"accuracy is {shown(accuracy)}; say dp.within(100, confidence=0.95) of a question, and features=... "
                 "of a regression or a test."
             )
-        query = self._read(query, public, keys) if isinstance(query, str) else query
-        periods = Periods.of(query) if flag("continual", continual) else None
-        if periods is not None:
+        query = self._read_sql(query, public, keys) if isinstance(query, str) else query
+        asked: Query | Periods | Together
+        asked = Together.of(query) if isinstance(query, CubeQuery | Mapping) else query
+        if flag("continual", continual):
+            asked = Periods.of(query)
             exact.check(query, self._unit(query.table))
             if accuracy.simultaneous:
                 raise InvalidParameter(
@@ -1143,22 +1191,22 @@ class Session:
                 )
 
         def is_rough(amount: float) -> bool:
-            return self._is_rough(query if periods is None else periods, amount, accuracy)
+            return self._is_rough(asked, amount, accuracy)
 
         low, high = 1e-12, 1e-12
         while is_rough(high):
             low, high = high, high * 4
-        _, high = last_true(is_rough, low, high, relative=1e-9 if periods is None else 1e-4)
+        _, high = last_true(is_rough, low, high, relative=1e-9 if isinstance(asked, Query) else 1e-4)
         pays = self.account.filter
         least = pays.budget(high)
         budget = pays.in_own_kind(least)
-        cost = self._cost(self._planned(query, periods, budget).loss, budget)
-        if not cost.fits(left) and not self._is_on_record(query, periods, budget):
+        cost = self._cost(self._planned(asked, budget).loss, budget)
+        if not cost.fits(left) and not self._is_on_record(asked, budget):
             # It may be only the rounding that is too much.
-            exactly = self._cost(self._planned(query, periods, least).loss, least)
+            exactly = self._cost(self._planned(asked, least).loss, least)
             if exactly.fits(left):
                 budget, cost = least, exactly
-        assumes = "" if periods is not None else self.explain(query, budget).assumed(accuracy)
+        assumes = "" if isinstance(asked, Periods) else self._explained(asked, budget).assumed(accuracy)
         return Price.of(budget, cost, left, at, assumes)
 
     # -- from afar (`session.travel`) -----------------------------------------------------------------
@@ -1205,7 +1253,7 @@ class Session:
     def _paid(
         self,
         budget: Budget | None,
-        query: Query | None = None,
+        asked: Query | Together | None = None,
         accuracy: Within | None = None,
         questions: int = 1,
     ) -> Guarantee:
@@ -1213,8 +1261,9 @@ class Session:
         if accuracy is not None:
             if budget is not None:
                 raise InvalidParameter("give one of budget and accuracy: an accuracy has its own price.")
-            assert query is not None
-            return self.price(query, accuracy).budget
+            assert asked is not None
+            question = (asked.cube or asked.queries) if isinstance(asked, Together) else asked
+            return self.price(question, accuracy).budget
         if budget is not None:
             return _paid(budget)
         if self.per_question is None:
@@ -1257,11 +1306,6 @@ class Session:
         self._last = asked
         return reply
 
-    def _read(self, text: str, public: Mapping[str, Any] | None, keys: Any) -> Query:
-        from dalenius.tables.sql import parse_sql
-
-        return parse_sql(text, self.table, **self._beside(public, keys))
-
     def _beside(self, public: Mapping[str, Any] | None, keys: Any) -> dict[str, Any]:
         """What a SELECT is read with."""
         if not isinstance(public, Mapping | None):
@@ -1270,10 +1314,10 @@ class Session:
             )
         return {"public": {} if public is None else public, "keys": keys, "unit": self.unit.column}
 
-    def _within_reach(self, query: Query, accuracy: Within) -> str | None:
+    def _within_reach(self, asked: Query | Together, accuracy: Within) -> str | None:
         """What is left, said as an accuracy."""
         try:
-            told = self.explain(query)
+            told = self._explained(asked)
             level = told.level(accuracy)
             reach = [told.error(level, column, accuracy.rows) for column, _ in accuracy.each]
         except InvalidParameter:
@@ -1330,32 +1374,50 @@ class Session:
 
         return instead
 
-    def _is_on_record(self, query: Query, periods: Periods | None, budget: Guarantee) -> bool:
-        written = questions.of_release if periods is None else questions.of_feed
-        question = written(query, budget, self._unit(query.table), self.adjacency)
+    def _is_on_record(self, asked: Query | Periods | Together, budget: Guarantee) -> bool:
+        if isinstance(asked, Together):
+            question = questions.of_plan(asked.queries, budget, self.unit, self.adjacency)
+        elif isinstance(asked, Periods):
+            unit = self._unit(asked.query.table)
+            question = questions.of_feed(asked.query, budget, unit, self.adjacency)
+        else:
+            question = questions.of_release(asked, budget, self._unit(asked.table), self.adjacency)
         return self.account.recorded(question) is not None
 
     def _planned(
-        self, query: Query, periods: Periods | None, budget: Guarantee
-    ) -> Discovery | Plan | FeedCounter:
-        if periods is not None:
-            return self._counter(periods, budget)
-        if _discovers(query):
-            return self._discovery(query, budget)
-        return self._plan(query, self.account.filter.price(budget))
+        self, asked: Query | Periods | Together, budget: Guarantee
+    ) -> Discovery | Plan | FeedCounter | JointPlan:
+        if isinstance(asked, Together):
+            return self._together(asked, budget)
+        if isinstance(asked, Periods):
+            return self._counter(asked, budget)
+        if _discovers(asked):
+            return self._discovery(asked, budget)
+        return self._plan(asked, self.account.filter.price(budget))
 
-    def _is_rough(self, query: Query | Periods, amount: float, accuracy: Within) -> bool:
+    def _together(self, asked: Together, budget: Guarantee) -> JointPlan:
+        """Several questions for a budget, of which each gets an even part."""
+        many = len(asked.queries)
+        part = self.account.filter.price(budget).divided(many)
+        return asked.planned(lambda query: self._plan(query, part, many))
+
+    def _explained(
+        self, asked: Query | Together, budget: Guarantee | None = None
+    ) -> Explanation | Explanations:
+        return self.explain((asked.cube or asked.queries) if isinstance(asked, Together) else asked, budget)
+
+    def _is_rough(self, asked: Query | Periods | Together, amount: float, accuracy: Within) -> bool:
         """Whether the answer errs by more, at this price."""
         budget = self.account.filter.budget(amount)
         try:
-            if isinstance(query, Periods):
-                counter = self._counter(query, budget)
-                return any(largest_error(query, counter, part) > part.largest for part in accuracy.parts)
-            explained = self.explain(query, budget)
+            if isinstance(asked, Periods):
+                counter = self._counter(asked, budget)
+                return any(largest_error(asked, counter, part) > part.largest for part in accuracy.parts)
+            explained = self._explained(asked, budget)
         except TooMuchNoise:
             return True
         except (TooLittleNoise, CannotMeet) as refused:
-            if isinstance(refused, CannotMeet) and not isinstance(query, Periods):
+            if isinstance(refused, CannotMeet) and not isinstance(asked, Periods):
                 raise
             raise CannotMeet(
                 f"no budget makes this answer accurate to {accuracy.words}: rounding, or the size of "
@@ -1466,7 +1528,7 @@ def _discovers(query: object) -> bool:
     if isinstance(query, CubeQuery):
         raise InvalidParameter(
             "a cube or rollup is asked by session.cross_table(query, budget), or its margins one by one by "
-            "session.release_all(query.named, budget); it has no price by accuracy."
+            "session.release_all(query.named, budget)."
         )
     if not isinstance(query, Query):
         raise InvalidParameter(

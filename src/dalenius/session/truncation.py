@@ -7,6 +7,7 @@ the number of those that are cut by 1, the rows that are kept by at most `max_ro
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,8 @@ from dalenius.tables.aggregates import count
 from dalenius.tables.aggregates import sum as total
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.ask.several import Tables
-from dalenius.tables.facts.unit import Unit
 from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.sheet import Shaped, Sheet
 from dalenius.tables.rows.expressions import quoted
 from dalenius.tables.rows.relations import LimitRows
 
@@ -59,16 +60,23 @@ class Truncation:
         second = (
             f"Rows that are left out for that: {lost}, counting at most {self.up_to} of each {self.unit}."
         )
-        return f"{first}\n{second}\n\n{self.answer}"
+        return f"{first}\n{second}\n\n{self._shown}"
+
+    @property
+    def _shown(self) -> Sheet:
+        """The answer without what cannot be: there are no fewer than none."""
+        columns = [column.within(0.0, math.inf) for column in self.answer.columns]
+        return Shaped(self.answer.names, self.answer.keys, columns, self.answer.note)
 
 
-def question(table: Table | Tables, unit: Unit | None, up_to: int | None) -> tuple[Query, int, int]:
+def question(table: Table | Tables, up_to: int | None) -> tuple[Query, int, int]:
     """What is asked, the bound, and up to how many rows of a unit are counted."""
     if not isinstance(table, Table):
-        listed = ", ".join(table)
+        listed, first = ", ".join(table), next(iter(table))
         raise QueryRefused(
-            f"this session has several tables ({listed}); say of which: truncation(budget, table=s.table[...])."
+            f"this session has several tables ({listed}); say of which: truncation(budget, table=s.table[{first!r}])."
         )
+    unit = table.unit
     if unit is None or unit.column is None:
         raise QueryRefused(
             "every row is a unit of its own here, and none is left out: there is nothing to ask."

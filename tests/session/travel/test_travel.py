@@ -136,11 +136,20 @@ def test_an_accuracy_is_settled_once(s: dp.Session) -> None:
     request = read_request(settled, s)
     assert request.ask(s).wanted.confidence == 0.9
     assert read_request(record, s).price(s).budget.record() == settled["budget"]
-    cube = {"question": {"sql": "SELECT town, COUNT(*) AS n FROM data GROUP BY CUBE(town)"}}
-    for bad in ({**cube, "accuracy": {"error": 30}}, {**record, "budget": {"kind": "gdp", "mu": "0.1"}}):
-        for act in (lambda r: r.settled(s), lambda r: r.price(s), lambda r: r.ask(s)):
-            with pytest.raises(InvalidParameter):
-                act(read_request(bad, s))
+    cube = {
+        "question": {"sql": "SELECT town, COUNT(*) AS n FROM data GROUP BY CUBE(town)"},
+        "accuracy": {"error": 30},
+    }
+    settled = {**cube, **read_request(cube, s).settled(s)}
+    price = read_request(cube, s).price(s)
+    assert price.budget.record() == settled["budget"]
+    (told,) = read_request(cube, s).errors(s, price.budget, 0.95, None)
+    assert 25 < told["error"] <= 30
+    assert read_request(settled, s).ask(s).cells.cost == f"{price.budget!r} for 2 questions"
+    bad = {**record, "budget": {"kind": "gdp", "mu": "0.1"}}
+    for act in (lambda r: r.settled(s), lambda r: r.price(s), lambda r: r.ask(s)):
+        with pytest.raises(InvalidParameter):
+            act(read_request(bad, s))
 
 
 def places(record: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

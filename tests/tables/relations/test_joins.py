@@ -17,6 +17,7 @@ import dalenius as dp
 from dalenius.errors import InvalidParameter, QueryRefused, SourceError
 from dalenius.session.continual import Periods
 from dalenius.session.record import questions
+from dalenius.session.together import Together
 from dalenius.tables.compute import exact
 from tests.servers.postgres import PostgresServer
 
@@ -300,14 +301,16 @@ def test_joins_and_feeds_are_found_on_record_by_their_price() -> None:
     fewer = s.table["visits"].limit_rows(1).agg(n=dp.count())
     feed = s.table["visits"].group_by("day", keys=range(4)).agg(n=dp.count())
     price = dp.ZCDP(0.1)
-    for query, periods, ask in (
-        (joined, None, s.release),
-        (fewer, None, s.release),
-        (feed, Periods.of(feed), s.continual),
+    both = {"a": joined, "b": fewer}
+    for asked, ask, query in (
+        (joined, s.release, joined),
+        (fewer, s.release, fewer),
+        (Periods.of(feed), s.continual, feed),
+        (Together.of(both), s.release_all, both),
     ):
-        assert not s._is_on_record(query, periods, price)
+        assert not s._is_on_record(asked, price)
         ask(query, price)
-        assert s._is_on_record(query, periods, price)
+        assert s._is_on_record(asked, price)
 
 
 def test_rows_that_met_by_another_id_are_refused() -> None:

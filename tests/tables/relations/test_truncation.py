@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.session import truncation
 from dalenius.tables.compute import exact
 from dalenius.tables.plan.plan import plan
+from tests.noise.seeded import seeded
 
 SIZES = {1: 1, 2: 2, 3: 3, 4: 3, 5: 7, 6: 1000}
 """How many rows each person has."""
@@ -29,7 +31,7 @@ def session(sizes: dict[int, int] = SIZES, budget: Any = None, **bounds: Any) ->
 
 
 def exactly(s: dp.Session, up_to: int | None = 10) -> dict[str, int]:
-    query, _, _ = truncation.question(s.table, s.table.unit, up_to)
+    query, _, _ = truncation.question(s.table, up_to)
     found = exact.evaluate(s.source, query, s._unit(query.table))
     return {name: _whole(found, next(iter(roles.values()))) for name, _, roles in query.parts}
 
@@ -51,7 +53,7 @@ def test_units_and_rows_that_are_cut() -> None:
 @pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE])
 def test_one_unit_moves_each_by_what_is_planned(adjacency: Any) -> None:
     """A person with a thousand rows moves the rows that are lost by eight and the others by 1 or 2, no more."""
-    query, _, _ = truncation.question(session().table, session().table.unit, 10)
+    query, _, _ = truncation.question(session().table, 10)
     unit = session()._unit(query.table)
     made = plan(query, unit, dp.ZCDP(0.1), adjacency)
     one_each = {name: next(iter(roles.values())) for name, _, roles in query.parts}
@@ -68,7 +70,7 @@ def test_one_unit_moves_each_by_what_is_planned(adjacency: Any) -> None:
 
 def test_filters_and_limits_count_before_the_cut() -> None:
     s = session()
-    few = truncation.question(s.table.filter("x < 9").limit_rows(1), s.table.unit, 10)[0]
+    few = truncation.question(s.table.filter("x < 9").limit_rows(1), 10)[0]
     found = exact.evaluate(s.source, few, s._unit(few.table))
     assert [_whole(found, m) for m in few.measures] == [4, 3, 4, 5]
 
@@ -144,3 +146,37 @@ def test_a_table_may_have_a_column_called_rows() -> None:
         visits, unit=dp.Unit("who", max_rows=2), budget=dp.ZCDP(1e4), schema=dp.Schema(nulls="drop")
     )
     assert round(s.truncation(dp.ZCDP(1e3)).answer["cut"].estimate[0]) == 1
+
+
+def test_of_several_tables_one_is_named_and_notes_say_how() -> None:
+    """The call that a note under a joined answer tells is one that works."""
+    visits = pd.DataFrame({"who": [1, 1, 1, 2] * 50, "x": 1})
+    buys = pd.DataFrame({"who": [1, 2] * 50, "y": 1})
+    session = dp.Session(
+        {"visits": visits, "buys": buys},
+        unit=dp.Unit("who", max_rows=2),
+        budget=dp.ZCDP(1.0),
+        schema={"visits": dp.Schema(nulls="drop"), "buys": dp.Schema(nulls="drop")},
+    )
+    with pytest.raises(QueryRefused, match=r"truncation\(budget, table=s.table\['visits'\]\)"):
+        session.truncation(dp.ZCDP(0.1))
+    alone = session.release(session.table["buys"].agg(n=dp.count()), dp.ZCDP(0.1))
+    joined = session.table["visits"].join(session.table["buys"], on="who").agg(n=dp.count())
+    budget = dp.ZCDP(0.1)
+    for answer in (alone, session.release(joined, dp.ZCDP(0.1))):
+        (call,) = re.findall(r"session\.truncation\(.*?\]\)", answer.note)
+        assert isinstance(eval(call, {"session": session, "budget": budget}), truncation.Truncation)
+
+
+def test_it_is_asked_by_accuracy_and_shows_nothing_below_none() -> None:
+    s = session(dict.fromkeys(range(20), 1), dp.ZCDP(1.0))
+    told = s.truncation(accuracy=dp.within({"cut": 100}, confidence=0.9))
+    assert told.answer.wanted.confidence == 0.9
+    assert told.answer["cut"].error[0] < 100 / 1.6
+    for k in range(10):
+        with seeded(k):
+            told = s.truncation(dp.ZCDP(1e-6 + k * 1e-9))
+        assert any(column.low[0] < 0 for column in told.answer.columns)
+        row, raw = (str(shown).partition("95 %")[0].splitlines()[-1] for shown in (told, told.answer))
+        assert "-" in raw
+        assert "-" not in row

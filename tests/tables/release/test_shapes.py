@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,6 +82,36 @@ class TestCube:
         assert found["f", "all"] == (data["sex"] == "f").sum()
         assert found["m", "c"] == ((data["sex"] == "m") & (data["town"] == "c")).sum()
 
+    def test_rows_without_a_key_are_in_no_margin(self) -> None:
+        """Columns that `group_by` takes without a policy; of 400 rows 100 lack each key, and 25 all of them."""
+        data = pd.DataFrame(
+            {
+                "g": ["a", "b", "a", None] * 100,
+                "flag": pd.array(([True] * 4 + [False] * 8 + [None] * 4) * 25, dtype="boolean"),
+                "day": [dt.date(2024, 1, 1)] * 300 + [None] * 100,
+            }
+        )
+        facts: Any = {
+            "g": {"categories": ["a", "b"]},
+            "flag": {"categories": [True, False]},
+            "day": {"categories": [dt.date(2024, 1, 1)]},
+        }
+        s = dp.Session(data, unit=dp.Unit.rows(), budget=dp.ZCDP(9000.0), schema=facts)
+        table = s.cross_table(s.table.cube("g", "flag", "day").agg(n=dp.count()), dp.ZCDP(4000.0))
+        found = dict(zip(table.keys, table["n"].plain, strict=True))
+        whole = data.dropna()
+        assert found["all", "all", "all"] == len(whole)
+        assert found["a", "all", "all"] == (whole["g"] == "a").sum()
+        assert found["all", True, "all"] == whole["flag"].sum()
+        assert found["b", False, dt.date(2024, 1, 1)] == ((whole["g"] == "b") & ~whole["flag"]).sum()
+        assert table.adds_up
+
+    def test_a_filter_on_record_is_spelled_as_ever(self) -> None:
+        """Where a policy is declared: answers in older ledgers are found again."""
+        s = opened(dp.ZCDP(1.0))
+        (step, *_) = s.table.cube("sex").agg(n=dp.count()).queries[0].table.steps
+        assert step.record()["condition"] == "\"sex\" IN ('f', 'm')"
+
     @pytest.mark.parametrize("price", [dp.ZCDP(0.0125), dp.PureDP(0.125)], ids=repr)
     def test_intervals_cover_and_are_shorter(self, price: dp.Guarantee) -> None:
         """Coverage of 6 cells over 400 releases, as if those of one release always failed together: 95 % is missed by 6
@@ -120,8 +153,11 @@ class TestCube:
         assert a["n"].plain == b["n"].plain
         assert abs(s.spent.rho - 0.1) < 1e-9
         assert [key for key in a.keys if "all" in key] == [("f", "all"), ("m", "all"), ("all", "all")]
-        with pytest.raises(InvalidParameter, match="give a budget"):
-            s.sql("SELECT sex, COUNT(*) AS n FROM data GROUP BY CUBE (sex)", accuracy=dp.within(5))
+        text = "SELECT sex, COUNT(*) AS n FROM data GROUP BY CUBE (sex)"
+        priced = s.sql(text, accuracy=dp.within(50, confidence=0.9))
+        assert priced.cells.cost == f"{s.price(text, dp.within(50, confidence=0.9)).budget!r} for 2 questions"
+        assert priced.cells.wanted.confidence == 0.9
+        assert s.cross_table(s.table.cube("sex").agg(n=dp.count()), accuracy=dp.within(50, 0.9)).cells.free
 
     def test_what_is_refused_costs_nothing(self) -> None:
         s = opened(dp.ZCDP(1.0))
@@ -158,6 +194,37 @@ class TestCube:
         assert wide.keys == [("f",), ("m",), ("all",)]
         assert wide["all"].plain[2] == table["n"].plain[-1]
         assert wide.to_markdown().count("\n") == 4
+
+    def test_ratios_and_bins_of_cells_and_margins(self) -> None:
+        """With hardly any noise: against the data, everywhere; histograms of cells add up to those of margins."""
+        s = opened(dp.ZCDP(9000.0))
+        asked = s.table.cube("sex", "town").agg(
+            n=dp.count(), years=dp.sum("age", (0, 100)), old=dp.histogram("age", edges=[18, 65, 90])
+        )
+        table = s.cross_table(asked, dp.ZCDP(4000.0))
+        data = people()
+        data = data[data["sex"].isin(SEX) & data["town"].isin(TOWN)]
+        rates = table.ratio("years", "n", per=1000)
+        found = dict(zip(rates.keys, rates["years_per_n"].estimate, strict=True))
+        assert len(found) == 12
+        assert math.isclose(found["all", "all"], 1000 * data["age"].mean(), rel_tol=1e-3)
+        lund = data[(data["sex"] == "f") & (data["town"] == "a")]
+        assert math.isclose(found["f", "a"], 1000 * lund["age"].mean(), rel_tol=1e-3)
+        assert (rates["years_per_n"].low <= rates["years_per_n"].high).all()
+        tidy = table.bins("old")
+        assert tidy.names == ("sex", "town", "lower", "upper")
+        n = dict(zip(tidy.keys, tidy["old"].plain, strict=True))
+        assert n["all", "b", 65.0, 90.0] == ((data["town"] == "b") & (data["age"] >= 65)).sum()
+        assert n["f", "b", 65.0, 90.0] + n["m", "b", 65.0, 90.0] == n["all", "b", 65.0, 90.0]
+        assert "Margins add up" in str(tidy)
+
+    def test_all_intervals_together_are_those_of_cells_and_margins(self) -> None:
+        """12 numbers: each may fail with a twelfth of 5 %."""
+        s = opened(dp.ZCDP(1.0))
+        table = s.cross_table(s.table.cube("sex", "town").agg(n=dp.count()), dp.ZCDP(0.5))
+        law = next(iter(table.margin().released.measures.values())).law
+        column = table.at(simultaneous=True).margin()["n"]
+        assert math.isclose(column.high[0] - column.low[0], 2 * law.reach(0.05 / 12)[0], rel_tol=1e-6)
 
 
 class TestShapes:
@@ -229,6 +296,51 @@ class TestShapes:
         assert hidden["n"].plain.count(None) == few == np.isnan(hidden["age"].estimate).sum() > 0
         assert "-" in str(hidden)
 
+    def test_the_most_frequent_one_below_the_other(self) -> None:
+        s = opened(dp.ZCDP(9000.0))
+        answer = s.release(
+            s.table.group_by("sex").agg(town=dp.top_k("town", 2), h=dp.histogram("age", 2, (18, 90))),
+            dp.ZCDP(4000.0),
+        )
+        tidy = answer.bins("town")
+        assert tidy.names == ("sex", "place", "town")
+        data = people()
+        expected = data[data["sex"] == "f"]["town"].value_counts()
+        assert tidy.keys[:2] == [("f", 1, "a"), ("f", 2, "b")]
+        assert tidy["town_n"].plain[:2] == [expected["a"], expected["b"]]
+        with pytest.raises(InvalidParameter, match="no top_k 'twon' in the answer; did you mean 'town'"):
+            answer.bins("twon")
+
+    def test_markdown_for_a_spreadsheet(self) -> None:
+        s = opened(dp.ZCDP(1.0))
+        keys = ["=1+1", "a|b", "f"]
+        asked = s.table.group_by("sex", keys=keys).agg(
+            n_n=dp.count(), h=dp.histogram("age", edges=[17, 30, 90])
+        )
+        answer = s.release(asked, dp.ZCDP(0.1)).suppressed("n_n", below=100)
+        lines = [line[2:-2].split(" | ") for line in answer.to_markdown(plain=True).splitlines()]
+        assert lines[0][:6] == ["sex", "n_n", "n_n_error", "n_n_low", "n_n_high", "h[17, 30)"]
+        assert [line[0] for line in lines[2:]] == ["'=1+1", "a/b", "f"]
+        assert lines[2][1] == ""
+        assert float(lines[4][3]) == answer["n_n"].low[2]
+        assert all(len(line) == 13 for line in lines)
+        assert "n\\_n" in answer.to_markdown()
+
+    def test_what_needs_the_answer_says_so(self, answer: Answer) -> None:
+        rounded: Any = answer.rounded(5)
+        with pytest.raises(InvalidParameter, match=r"answer\.shares\(\.\.\.\)\.rounded\(5\)"):
+            rounded.shares("n")
+        assert not hasattr(rounded, "ratio")
+        with pytest.raises(AttributeError, match="sharez"):
+            rounded.sharez("n")
+
+    def test_small_cells_are_those_of_the_one_count(self, answer: Answer) -> None:
+        assert answer.suppressed(below=300)["n"].plain == answer.suppressed("n", below=300)["n"].plain
+        s = opened(dp.ZCDP(1.0))
+        two = s.release(s.table.agg(n=dp.count(), m=dp.count("age")), dp.ZCDP(0.1))
+        with pytest.raises(InvalidParameter, match="but 'n', 'm'"):
+            two.suppressed(below=5)
+
     def test_groups_agree_with_a_margin(self, answer: Answer) -> None:
         s = opened(dp.ZCDP(1.0))
         total = s.release(
@@ -290,3 +402,17 @@ def test_the_ends_of_a_ratio_that_has_none_are_infinite() -> None:
     at = np.array([1.0])
     column = _ratio_column("r", at, at, (at, at, at), -FARTHEST * at, FARTHEST * at, (-FARTHEST, FARTHEST))
     assert (column.low[0], column.high[0]) == (-math.inf, math.inf)
+
+
+def test_many_bins_are_shown_in_their_time() -> None:
+    """Looking each name up among all others took minutes for so many: 10^10 comparisons."""
+    s = dp.Session(
+        pd.DataFrame({"x": [1] * 10}),
+        unit=dp.Unit.rows(),
+        budget=dp.ZCDP(1.0),
+        schema=dp.Schema(nulls="drop"),
+    )
+    answer = s.release(s.table.agg(h=dp.histogram("x", 30_000, (0, 10))), dp.ZCDP(0.1))
+    began = time.process_time()
+    assert len(answer.bins("h")) == 30_000
+    assert time.process_time() - began < 10

@@ -136,9 +136,9 @@ class Release(Request):
 
     def ask(self, session: Session) -> Any:
         if isinstance(self.query, CubeQuery):
-            if self.accuracy is not None:
-                raise _no_accuracy()
-            return session.cross_table(self.query, self.budget).at(self.confidence)
+            return session.cross_table(
+                self.query, self.budget, accuracy=self.accuracy, confidence=self.confidence
+            )
         return session.release(self.query, self.budget, accuracy=self.accuracy, confidence=self.confidence)
 
     @property
@@ -156,16 +156,12 @@ class Release(Request):
             return {"budget": session._given_to(self.budget).record()}
         if self.budget is not None:
             raise InvalidParameter("give one of budget and accuracy: an accuracy has its own price.")
-        if isinstance(self.query, CubeQuery):
-            raise _no_accuracy()
         confidence = self.accuracy.confidence if self.confidence is None else self.confidence
         price = session.price(self.query, self.accuracy).budget
         return {"budget": price.record(), "accuracy": None, "confidence": confidence}
 
     def price(self, session: Session) -> Price:
-        if isinstance(self.query, CubeQuery) and self.accuracy is not None:
-            raise _no_accuracy()
-        if self.accuracy is None or isinstance(self.query, CubeQuery):
+        if self.accuracy is None:
             return price_of(self, session, session._given_to(self.budget))
         if self.budget is not None:
             raise InvalidParameter("give one of budget and accuracy: an accuracy has its own price.")
@@ -175,10 +171,9 @@ class Release(Request):
         self, session: Session, budget: Guarantee, confidence: float, rows: float | None
     ) -> list[JSON]:
         """What each number of the answer is off by at most, or why that cannot be said."""
-        if isinstance(self.query, CubeQuery):
-            return []
         told, found = session.explain(self.query, budget), []
-        for name, _ in self.query.aggregates:
+        query = self.query.queries[0] if isinstance(self.query, CubeQuery) else self.query
+        for name, _ in query.aggregates:
             try:
                 found.append({"column": name, "error": told.error(confidence, name, rows), "why": None})
             except InvalidParameter as problem:
@@ -419,12 +414,6 @@ def read_accuracy(record: JSON) -> Within | None:
     if not isinstance(given.get("column", ""), str):
         raise InvalidParameter.of("accuracy", "the column of an accuracy is its name, as text.")
     return within(**given)
-
-
-def _no_accuracy() -> InvalidParameter:
-    return InvalidParameter(
-        "CUBE and ROLLUP have no price by accuracy; give a budget: it is divided evenly over the margins."
-    )
 
 
 def _about(what: Any, features: Columns, target: Columns | None, table: Table | None) -> str:

@@ -10,7 +10,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.rows.calendar import PARTED
+from dalenius.tables.rows.calendar import DATES_AS_TEXT, PARTED
 from dalenius.tables.rows.expressions import DIALECT, quoted, written
 
 
@@ -66,6 +66,11 @@ class Call:
             raise QueryRefused("bounds are two numbers after the argument: mean(income, 0, 250000).")
         return _number(ends[0]), _number(ends[1])
 
+    def listed(self, n: int) -> list[float] | None:
+        """An argument that is a list of numbers, ARRAY[0, 5, 10]; None where it is none."""
+        tree = self.arguments[n] if n < len(self.arguments) else None
+        return [_number(each) for each in tree.expressions] if isinstance(tree, exp.Array) else None
+
     def constants(self, first: int) -> list[Any]:
         """Text, whole numbers, dates, or TRUE and FALSE, from there on."""
         return [_constant(tree) for tree in self.arguments[first:]]
@@ -93,7 +98,9 @@ def text_of(tree: Any) -> str:
     except SqlglotError:
         whole = False
     if not whole:
-        raise QueryRefused(f"{tree.sql()} is written in a way that is not available; use its plain form.")
+        if tree.find(exp.ToChar, exp.TimeToStr) is not None:
+            raise QueryRefused(DATES_AS_TEXT)
+        raise QueryRefused(f"{text} is written in a way that is not available; use its plain form.")
     return text
 
 

@@ -76,9 +76,15 @@ class Histogram(Direct, OfOneColumn):
 
     @classmethod
     def from_sql(cls, call: Call) -> Histogram:
+        """HISTOGRAM(x, 10, 0, 100), or HISTOGRAM(x, ARRAY[0, 18, 65, 100]) with the edges."""
+        if (edges := call.listed(1)) is not None:
+            return histogram(call.at_most(2).text(0), edges=edges)
         bins = call.number(1) if len(call.arguments) > 1 else None
-        if bins is not None and not bins.is_integer():
-            raise QueryRefused(f"histogram has {bins:g} bins; their number is a whole one.")
+        if len(call.arguments) > 4 or (bins is not None and not (bins.is_integer() and bins >= 1)):
+            raise QueryRefused(
+                f"{call}: the number of bins, a whole one, follows the argument, then bounds: HISTOGRAM(age, 10, 0, "
+                "100). Edges are written as a list: HISTOGRAM(age, ARRAY[0, 18, 65, 100])."
+            )
         return histogram(call.text(0), None if bins is None else int(bins), call.bounds(2))
 
 

@@ -41,9 +41,10 @@ class Cube:
 
     def agg(self, /, *unnamed: Aggregate, **aggregates: Aggregate) -> CubeQuery:
         """The question: `agg(n=dp.count())`."""
-        table = self.table
+        table, scope = self.table, self.table.scope()
         for column, listed in zip(self.columns, self.lists, strict=True):
-            table = table.filter(_listed(column, listed))
+            # Null is no key: such a row is in no cell, and so in no margin. Where no policy says that, this does.
+            table = table.filter(_listed(column, listed, nulls=bool(scope.column(column).undeclared)))
         keys = dict(zip(self.columns, self.lists, strict=True))
         queries = []
         for kept in self.sets:
@@ -119,13 +120,14 @@ def _checked(
     )
 
 
-def _listed(column: str, values: tuple[Any, ...]) -> str:
-    """The condition that a column has one of these values."""
+def _listed(column: str, values: tuple[Any, ...], nulls: bool) -> str:
+    """The condition that a column has one of these values; false where it has none, if it can be so."""
     name = exp.column(exp.to_identifier(column, quoted=True))
+    condition: Any = exp.In(this=name, expressions=[_literal(value) for value in values])
     if all(isinstance(value, bool) for value in values):
         either = [name.copy() if value else exp.Not(this=name.copy()) for value in values]
-        return str(written(either[0] if len(either) == 1 else exp.or_(*either)))
-    return str(written(exp.In(this=name, expressions=[_literal(value) for value in values])))
+        condition = either[0] if len(either) == 1 else exp.or_(*either)
+    return str(written(exp.Coalesce(this=condition, expressions=[exp.false()]) if nulls else condition))
 
 
 def _literal(value: Any) -> Any:

@@ -18,6 +18,7 @@ Day: TypeAlias = datetime.date | str
 
 MONTHS: dict[str, int] = {"year": 12, "quarter": 3, "month": 1}
 MOST = 10_000_000
+QUARTER = re.compile(r"(\d{4})-?[Qq]([1-4])", re.ASCII)
 SHORT = re.compile(r"\d{4}(-\d\d)?", re.ASCII)
 WHOLE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 """Python also reads 2024-W02, as the Monday of that week."""
@@ -116,7 +117,7 @@ def quarters(first: Day, last: Day) -> list[datetime.date]:
     Parameters
     ----------
     first, last
-        A month or a day of the first and of the last quarter.
+        The first and the last quarter, like "2024-Q1", or a month or a day of them.
 
     Returns
     -------
@@ -128,6 +129,8 @@ def quarters(first: Day, last: Day) -> list[datetime.date]:
     >>> import dalenius as dp
     >>> [str(day) for day in dp.quarters("2024-02", "2024-12")]
     ['2024-01-01', '2024-04-01', '2024-07-01', '2024-10-01']
+    >>> dp.quarters("2024-Q1", "2024-Q4") == dp.quarters("2024-02", "2024-12")
+    True
     """
     return listed("quarter", *_ends(first, last))
 
@@ -158,12 +161,16 @@ def years(first: Day | int, last: Day | int) -> list[datetime.date]:
 
 
 def day_of(given: object, last: bool = False) -> datetime.date | None:
-    """A date as people write it; None for what is none. "2024-12" is the month's first day, or its last."""
+    """A date as people write it; None for what is none. "2024-12" is the month's first day, or its last, "2024-Q1"
+    those of a quarter."""
     if isinstance(given, datetime.datetime):
         return None
     if isinstance(given, datetime.date):
         return given
     try:
+        if isinstance(given, str) and (found := QUARTER.fullmatch(given)):
+            begun = datetime.date(int(found[1]), 3 * int(found[2]) - 2, 1)
+            return _end(begun, "quarter") if last else begun
         if isinstance(given, str) and SHORT.fullmatch(given):
             begun = datetime.date.fromisoformat(f"{given}-01-01"[:10])
             whole: Span = "month" if "-" in given else "year"
@@ -200,7 +207,8 @@ def _ends(first: object, last: object) -> tuple[datetime.date, datetime.date]:
     for given, day in ((first, begun), (last, ended)):
         if day is None:
             raise InvalidParameter(
-                f"{given!r} is not a date; write it like '2024-12-31', or a month like '2024-12'."
+                f"{given!r} is not a date; write it like '2024-12-31', a month like '2024-12', a quarter like "
+                "'2024-Q4'."
             )
     assert begun is not None
     assert ended is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,9 +19,11 @@ from dalenius.intervals.laws import Noisy
 from dalenius.intervals.ratios import interval
 from dalenius.tables.aggregates.direct import Direct
 from dalenius.tables.aggregates.histogram import histogram_label
+from dalenius.tables.aggregates.top_k import TopK
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.plan.plan import Plan
+from dalenius.tables.release.contradictions import contradict, log_chances
 from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.left_out import left_out
 from dalenius.tables.release.reconcile import whole
@@ -32,6 +34,11 @@ from dalenius.tables.statistics.column import Column
 
 FARTHEST = 1e30
 """Where the ends of ratios stop that are not bounded: computed with, infinity is not a number."""
+
+CUT = (
+    " Or max_rows or max_groups cut the rows of a unit, by what is asked: session.truncation(budget) tells of how "
+    "many, and larger ones cut fewer."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +58,9 @@ class Answer(Sheet):
     given: str | None = None
     """When it was given, for the first time where it was on record."""
     adjusted: Released | None = None
+    """What was released, made to agree: estimates come from it, intervals from what was released."""
     reconciled: bool = False
     """Whether it is part of a cross-table, whose numbers have noise in common."""
-    """What was released, made to agree: estimates come from it, intervals from what was released."""
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -104,6 +111,7 @@ class Answer(Sheet):
             self.wanted.confidence if confidence is None else checked_confidence(confidence),
             self.wanted.simultaneous if simultaneous is None else flag("simultaneous", simultaneous),
             self.wanted.sampling if sampling is None else flag("sampling", sampling),
+            self.wanted.among,
         )
         return replace(self, wanted=wanted)
 
@@ -129,6 +137,32 @@ class Answer(Sheet):
         Least squares, weighted by the noise of both: every group of a total moves by the same amount, so that their
         sum is the best estimate from both. Counts are then made whole and not negative with that sum, rounded.
         Intervals stay those of the unadjusted noise.
+
+        It is assumed that groups and totals are of the same rows: each row of a total is in one of its groups. Keys
+        that leave some rows out, or null, or another filter break that, and so can `max_rows` and `max_groups`, which
+        cut the rows of a unit by what is asked. What was released is held against that: where the groups differ from a
+        total by more than noise explains, the answer is refused. Of answers that are of the same rows, at most one in
+        10^9 is (`release.contradictions` has the test); a gap that is smaller than the noise is not seen.
+
+        Raises
+        ------
+        InvalidParameter
+            If the total is none, or contradicts the groups.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> towns = pd.DataFrame({"town": ["a"] * 500 + ["b"] * 400 + ["c"] * 300})
+        >>> s = dp.Session(towns, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
+        >>> groups = s.release(s.table.group_by("town", keys=["a", "b", "c"]).agg(n=dp.count()), dp.ZCDP(0.1))
+        >>> total = s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.1))
+        >>> 1100 < sum(groups.agreeing_with(total)["n"].plain) < 1300
+        True
+        >>> some = s.release(s.table.group_by("town", keys=["a", "b"]).agg(n=dp.count()), dp.ZCDP(0.1))
+        >>> some.agreeing_with(total)
+        Traceback (most recent call last):
+        ...
+        dalenius.errors.InvalidParameter: groups and total are not of the same rows: ...
         """
         given: object = total
         if not isinstance(given, Answer) or not set(total.names) < set(self.names):
@@ -136,10 +170,16 @@ class Answer(Sheet):
                 f"the total is {total!r}; it must be an answer without groups, or grouped by some of the columns "
                 f"{', '.join(map(repr, self.names))}: otherwise the same question."
             )
+        if self.reconciled or total.reconciled:
+            raise InvalidParameter(
+                "the numbers of a cross-table were made to agree with its own margins, so they have noise in common; "
+                "ask for all that should agree in one table.cube(...)."
+            )
         places = [self.names.index(name) for name in total.names]
         parts: dict[tuple[Any, ...], list[int]] = {}
         for row, key in enumerate(self.keys):
             parts.setdefault(tuple(key[k] for k in places), []).append(row)
+        self._check_same_rows(total, parts)
         measures: dict[Any, Noisy] = {}
         for measure, noisy in self.estimated.measures.items():
             other = total.estimated.measures.get(measure)
@@ -158,6 +198,29 @@ class Answer(Sheet):
             measures[measure] = replace(noisy, values=values)
         return self._adjusted(measures).consistent()
 
+    def _check_same_rows(self, total: Answer, parts: Mapping[tuple[Any, ...], list[int]]) -> None:
+        """Refuse a total that the groups contradict, by what was released of both."""
+        chances = []
+        for measure, noisy in self.released.measures.items():
+            other = total.released.measures.get(measure)
+            if other is None or not measure.adds_up:
+                continue
+            gaps: dict[int, list[Reals]] = {}
+            for row, key in enumerate(total.keys):
+                if rows := parts.get(key):
+                    gap = other.values[row] - noisy.values[rows].sum(axis=0)
+                    gaps.setdefault(len(rows), []).append(np.ravel(gap))
+            for many, found in gaps.items():
+                chances.append(log_chances(np.concatenate(found), many, noisy.law, other.law))
+        if chances and contradict(np.concatenate(chances)):
+            cut = "" if self.plan.unit.is_row else CUT
+            raise InvalidParameter(
+                "groups and total are not of the same rows: they differ by more than noise does once in 10^9 times. "
+                "The keys leave rows out (or null), or a filter differs: list all keys; or ask for the total of the "
+                f'rows that are listed, table.filter("{self.names[0]} IN (...)"); or for both at once, '
+                f"table.cube({', '.join(map(repr, self.names))}), which sees to it.{cut}"
+            )
+
     def _adjusted(self, measures: dict[Any, Noisy]) -> Answer:
         return replace(self, adjusted=replace(self.released, measures=measures, shown=None))
 
@@ -167,13 +230,16 @@ class Answer(Sheet):
         return self.released if self.adjusted is None else self.adjusted
 
     def bins(self, name: str) -> Sheet:
-        """A histogram with a row for each bin: its ends in `lower` and `upper`, then the number of rows in it.
+        """A histogram with a row for each bin: its ends in `lower` and `upper`, then the number of rows in it. Of a
+        `top_k`, a row for each place: `place`, the category, then its count.
 
         The last bin holds its upper end, too; values beyond the ends are in the end bins.
         """
         for asked, aggregate, roles in self.plan.query.parts:
             if asked != name:
                 continue
+            if isinstance(aggregate, TopK):
+                return self._places(name, aggregate.k)
             found = roles["bins"].bins if "bins" in roles and aggregate.tag == "histogram" else None
             if found is None:
                 break
@@ -190,8 +256,25 @@ class Answer(Sheet):
             return Shaped(
                 (*self.names, "lower", "upper"), keys, [replace(made[0], name=name, **parts)], self.note
             )
-        known = [asked for asked, aggregate, _ in self.plan.query.parts if aggregate.tag == "histogram"]
-        raise UnknownColumn(f"there is no histogram {name!r} in the answer; {nearest(str(name), known)}.")
+        known = [asked for asked, one, _ in self.plan.query.parts if one.tag in ("histogram", TopK.tag)]
+        raise UnknownColumn(
+            f"there is no histogram and no top_k {name!r} in the answer"
+            + (f"; {nearest(str(name), known)}." if known else ".")
+        )
+
+    def _places(self, name: str, k: int) -> Sheet:
+        chosen = [self[f"{name}_{place}"].estimate for place in range(1, k + 1)]
+        counts = [self[f"{name}_{place}_n"] for place in range(1, k + 1)]
+        parts: dict[str, Any] = {
+            part: np.stack([getattr(column, part) for column in counts], axis=1).ravel()
+            for part in ("estimate", "error", "low", "high")
+        }
+        keys = [
+            (*key, place + 1, chosen[place][row]) for row, key in enumerate(self.keys) for place in range(k)
+        ]
+        return Shaped(
+            (*self.names, "place", name), keys, [replace(counts[0], name=f"{name}_n", **parts)], self.note
+        )
 
     def shares(self, name: str, within: str | Iterable[str] = ()) -> Sheet:
         """Counts (or sums) as shares of their total over all groups, or over the groups that agree in `within`.
@@ -292,7 +375,7 @@ class Answer(Sheet):
         cost = f"cost: {self.cost}."
         if self.free:
             cost = f"from the record of {self.given}, free now; it cost {self.cost}."
-        names = [column.name for column in self.columns]
+        names = dict.fromkeys(column.name for column in self.columns)
         ranks = [name for name in names if f"{name}_off" in names]
         off = "".join(f" {name}_off: how many rows the rank of {name} may be off." for name in ranks)
         if any(f"{name}_outcome" in names for name in names):

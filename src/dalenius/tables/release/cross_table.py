@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,9 +15,15 @@ from dalenius.intervals.laws import Noisy
 from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.measures.measure import Measure
 from dalenius.tables.release.answer import Answer, share_column
+from dalenius.tables.release.contradictions import FALSE_ALARM, contradict, log_chances
 from dalenius.tables.release.reconcile import Columns, Margins, whole
 from dalenius.tables.release.sheet import ADD_UP, Shaped, Sheet
 from dalenius.tables.statistics.column import Column
+
+DO_NOT_ADD_UP = (
+    "Margins do not add up: they contradict the cells by more than noise, because the rows of a unit are cut "
+    "(max_rows, max_groups) in each margin in its own way; everything is as it was released."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +33,12 @@ class CrossTable(Sheet):
     Counts and sums are the best linear estimates from all margins together (`release.reconcile`), and their
     intervals are shorter for it. Counts are shown whole and not negative: the nearest cells that are so and keep
     the total, and margins that are their sums. So what is shown adds up, in every direction.
+
+    Cells and margins are of the same rows, those whose keys are listed in all columns; unless `max_rows` or
+    `max_groups` cut the rows of a unit, which they do by what is asked, in each margin in its own way. What was
+    released is held against that (`release.contradictions`): where a margin differs from its cells by more than noise
+    explains, everything is shown as it was released, and the note says that margins do not add up. Where nothing is
+    cut, this happens once in 10^9 tables at most.
     """
 
     asked: CubeQuery
@@ -35,7 +48,16 @@ class CrossTable(Sheet):
     @classmethod
     def of(cls, asked: CubeQuery, answers: Iterable[Answer]) -> CrossTable:
         """From the noisy answers as they were released."""
-        return cls(asked, tuple(_agreeing(asked, list(answers))))
+        made = _agreeing(asked, list(answers))
+        among = sum(len(answer) * len(answer.columns) for answer in made)
+        return cls(
+            asked, tuple(replace(answer, wanted=replace(answer.wanted, among=among)) for answer in made)
+        )
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether cells and margins were made to agree: not where they contradict each other by more than noise."""
+        return self.cells.reconciled
 
     @property
     def cells(self) -> Answer:
@@ -73,23 +95,14 @@ class CrossTable(Sheet):
 
     @cached_property
     def columns(self) -> list[Column]:
-        parts = [answer.columns for answer in self.answers]
-        return [
-            replace(
-                same[0],
-                **{
-                    part: np.concatenate([getattr(column, part) for column in same])
-                    for part in ("estimate", "error", "low", "high")
-                },
-                optional=any(column.optional for column in same),
-            )
-            for same in zip(*parts, strict=True)
-        ]
+        return _below_each_other([answer.columns for answer in self.answers])
 
     @property
     def note(self) -> str:
         adds = any(measure.adds_up for measure in self.cells.released.measures)
-        return f"{self.cells.note} {ADD_UP}" if adds else self.cells.note
+        if not adds:
+            return self.cells.note
+        return f"{self.cells.note} {ADD_UP if self.adds_up else DO_NOT_ADD_UP}"
 
     def shares(self, name: str, within: str | Iterable[str] = ()) -> Sheet:
         """The cells with a further column: counts (or sums) as shares of the margin that keeps the columns `within`.
@@ -97,6 +110,8 @@ class CrossTable(Sheet):
         Cells under one margin are alike: each was asked with the same noise, in the same margins. So each has the same
         covariance with their sum, which is therefore the variance of the sum over their number.
         """
+        if not self.adds_up:
+            return self.cells.shares(name, within)
         cells, kept = self.cells, self.cells._key_columns(within)
         part, margin = cells._direct(name), self.margin(*kept)
         total = margin._direct(name)
@@ -116,6 +131,27 @@ class CrossTable(Sheet):
         )
         return Shaped(cells.names, cells.keys, [*cells.columns, column], cells.note)
 
+    def ratio(self, top: str, bottom: str, *, per: float = 1.0, name: str | None = None) -> Sheet:
+        """A further column, in cells and margins: one count or sum over another, `per` so many; see `Answer.ratio`.
+
+        Different measures have noise of their own, before they were made to agree and after.
+        """
+        return self._stacked([answer.ratio(top, bottom, per=per, name=name) for answer in self.answers])
+
+    def bins(self, name: str) -> Sheet:
+        """A histogram with a row for each bin of each cell and margin; see `Answer.bins`."""
+        return self._stacked([answer.bins(name) for answer in self.answers])
+
+    def _stacked(self, parts: list[Sheet]) -> Sheet:
+        """What was made of each margin, one below the other."""
+        keys: list[tuple[Any, ...]] = []
+        for kept, part in zip(self.asked.sets, parts, strict=True):
+            for key in part.keys:
+                found = dict(zip(kept, key, strict=False))
+                keys.append((*(found.get(column, self.all) for column in self.names), *key[len(kept) :]))
+        names = (*self.names, *parts[0].names[len(self.names) :])
+        return Shaped(names, keys, _below_each_other([part.columns for part in parts]), self.note)
+
     def at(self, confidence: float | None = None, **wanted: bool) -> CrossTable:
         """The same with other intervals; see `Answer.at`."""
         return replace(self, answers=tuple(answer.at(confidence, **wanted) for answer in self.answers))
@@ -124,10 +160,25 @@ class CrossTable(Sheet):
         return f"<CrossTable by {', '.join(self.names)}: {len(self.cells)} cells, {len(self.answers) - 1} margins>"
 
 
+def _below_each_other(parts: list[list[Column]]) -> list[Column]:
+    return [
+        replace(
+            same[0],
+            **{
+                part: np.concatenate([getattr(column, part) for column in same])
+                for part in ("estimate", "error", "low", "high")
+            },
+            optional=any(column.optional for column in same),
+        )
+        for same in zip(*parts, strict=True)
+    ]
+
+
 def _agreeing(asked: CubeQuery, answers: list[Answer]) -> list[Answer]:
-    place = {name: i for i, name in enumerate(asked.columns)}
-    sets = tuple(tuple(sorted(place[name] for name in kept)) for kept in asked.sets)
-    margins = Margins(tuple(map(len, asked.lists)), sets)
+    margins = Margins.of(asked)
+    sets = margins.sets
+    if _contradictory(margins, answers):
+        return answers
     best: list[dict[Measure, Noisy]] = [dict(answer.released.measures) for answer in answers]
     shown: list[dict[Measure, Noisy]] = [dict(part) for part in best]
     for measure in best[0]:
@@ -148,6 +199,23 @@ def _agreeing(asked: CubeQuery, answers: list[Answer]) -> list[Answer]:
         )
         for answer, part, look in zip(answers, best, shown, strict=True)
     ]
+
+
+def _contradictory(margins: Margins, answers: list[Answer]) -> bool:
+    """Whether a margin differs from the sums of its cells by more than noise. Gaps of one margin have noise of their
+    own each; those of different margins share that of the cells, so each margin is looked at by itself."""
+    cells = answers[0].released.measures
+    for kept, answer in list(zip(margins.sets, answers, strict=True))[1:]:
+        many = math.prod(size for i, size in enumerate(margins.sizes) if i not in kept)
+        chances = []
+        for measure, noisy in cells.items():
+            other = answer.released.measures.get(measure)
+            if other is not None and measure.adds_up:
+                gaps = other.values - _summed(noisy.values, margins.sizes, kept)
+                chances.append(log_chances(gaps.ravel(), many, noisy.law, other.law))
+        if chances and contradict(np.concatenate(chances), FALSE_ALARM / (len(answers) - 1)):
+            return True
+    return False
 
 
 def _summed(cells: Any, sizes: tuple[int, ...], kept: Columns) -> Any:

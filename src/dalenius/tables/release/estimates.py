@@ -17,10 +17,12 @@ class Wanted:
     confidence: float = 0.95
     simultaneous: bool = False
     sampling: bool = False
+    among: int = 0
+    """How many intervals there are in all, where this is about some of them: the margins of a table."""
 
     def failure(self, cells: int) -> float:
         """The chance each of so many intervals may fail with."""
-        return (1 - self.confidence) / (cells if self.simultaneous else 1)
+        return (1 - self.confidence) / (max(cells, self.among) if self.simultaneous else 1)
 
 
 def columns(query: Query, released: Released, wanted: Wanted) -> list[Column]:

@@ -34,9 +34,13 @@ def left_out(plan: Plan) -> str:
     if not parts:
         return ""
     said = "; ".join(parts)
+    beside = (
+        f", table=session.table[{table.name!r}]" if joins or getattr(table.family, "together", None) else ""
+    )
+    each = " of that table" if joins else ""
     return (
         f"{said[0].upper()}{said[1:]}. What is beyond that is left out, and intervals do not cover it: "
-        "session.truncation(budget) tells how many are cut."
+        f"session.truncation(budget{beside}) tells how many are cut{each}."
     )
 
 

@@ -27,11 +27,13 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from dalenius.core.arrays import Reals
 from dalenius.intervals.laws import Combined, Law, Noisy
+from dalenius.tables.ask.cube import CubeQuery
 
 Columns = tuple[int, ...]
 """Some of the columns 0, ..., d - 1, in increasing order."""
@@ -44,11 +46,35 @@ class Margins:
     sizes: tuple[int, ...]
     sets: tuple[Columns, ...]
 
+    @classmethod
+    def of(cls, asked: CubeQuery) -> Margins:
+        """Those that a cube or rollup asks for, in its order."""
+        place = {name: i for i, name in enumerate(asked.columns)}
+        sets = tuple(tuple(sorted(place[name] for name in kept)) for kept in asked.sets)
+        return cls(tuple(map(len, asked.lists)), sets)
+
+    def laws(self, given: Mapping[Columns, Law]) -> dict[Columns, Law]:
+        """The law of the noise in each margin after all were made to agree, from what each had."""
+        first = given[self.sets[0]].variance
+        # To twelve digits, in which laws of one kind that differ by a factor alone are equal: a price tries many.
+        ratios = tuple(float(f"{given[s].variance / first:.12g}") for s in self.sets)
+        made: dict[Columns, Law] = {}
+        for u, sums in zip(self.sets, _sums(self, ratios), strict=True):
+            variance = math.fsum(
+                square * given[s].variance for s, (square, _) in zip(self.sets, sums, strict=True)
+            )
+            fourth = math.fsum(
+                fourth * given[s].fourth for s, (_, fourth) in zip(self.sets, sums, strict=True)
+            )
+            made[u] = Combined(math.sqrt(variance), fourth / variance**2)
+        return made
+
     def reconciled(self, noisy: Mapping[Columns, Noisy]) -> dict[Columns, Noisy]:
         """The same margins, of one table. Values have one axis of all cells of a margin, and perhaps one of bins."""
         shape = {s: tuple(self.sizes[i] for i in s) for s in self.sets}
         tables = {s: noisy[s].values.reshape(*shape[s], -1) for s in self.sets}
-        shares = {t: self._shares(t, noisy) for t in subsets(tuple(range(len(self.sizes))))}
+        shares = self._shares({s: noisy[s].variance for s in self.sets})
+        laws = self.laws({s: noisy[s].law for s in self.sets})
         components = {
             t: sum(
                 (
@@ -65,7 +91,7 @@ class Margins:
             values = np.broadcast_to(values * self._outside(u), tables[u].shape).reshape(
                 noisy[u].values.shape
             )
-            made[u] = Noisy(np.array(values), self._law(u, noisy, shares))
+            made[u] = Noisy(np.array(values), laws[u])
         return made
 
     def _outside(self, s: Columns) -> int:
@@ -74,15 +100,18 @@ class Margins:
     def _inside(self, s: Columns, t: Columns) -> int:
         return math.prod(self.sizes[i] for i in s if i not in t)
 
-    def _shares(self, t: Columns, noisy: Mapping[Columns, Noisy]) -> dict[Columns, float]:
-        """How much each margin says of a component."""
-        weights = {
-            s: self._inside(s, t) * self._outside(s) ** 2 / noisy[s].variance
-            for s in self.sets
-            if set(t) <= set(s)
-        }
-        everything = math.fsum(weights.values())
-        return {s: weight / everything for s, weight in weights.items()}
+    def _shares(self, variances: Mapping[Columns, float]) -> dict[Columns, dict[Columns, float]]:
+        """How much each margin says of each component."""
+        shares = {}
+        for t in subsets(tuple(range(len(self.sizes)))):
+            weights = {
+                s: self._inside(s, t) * self._outside(s) ** 2 / variances[s]
+                for s in self.sets
+                if set(t) <= set(s)
+            }
+            everything = math.fsum(weights.values())
+            shares[t] = {s: weight / everything for s, weight in weights.items()}
+        return shares
 
     @staticmethod
     def _component(table: Reals, s: Columns, t: Columns) -> Reals:
@@ -97,24 +126,36 @@ class Margins:
         """With an axis for each column of u, and that of bins."""
         return np.expand_dims(component, tuple(k for k, i in enumerate(u) if i not in t))
 
-    def _law(
-        self, u: Columns, noisy: Mapping[Columns, Noisy], shares: Mapping[Columns, Mapping[Columns, float]]
-    ) -> Law:
-        variance = fourth = 0.0
-        for s in self.sets:
-            both = tuple(i for i in u if i in s)
-            for agree in subsets(both):
-                coefficient = math.fsum(
-                    self._outside(u)
-                    * shares[t][s]
-                    / (self._outside(s) * self._inside(s, t))
-                    * math.prod((i in agree) - 1 / self.sizes[i] for i in t)
-                    for t in subsets(both)
-                )
-                times = math.prod(self.sizes[i] - 1 for i in both if i not in agree) * self._inside(s, both)
-                variance += times * coefficient**2 * noisy[s].variance
-                fourth += times * coefficient**4 * noisy[s].fourth
-        return Combined(math.sqrt(variance), fourth / variance**2)
+    def _coefficients(
+        self, u: Columns, s: Columns, shares: Mapping[Columns, Mapping[Columns, float]]
+    ) -> Iterator[tuple[float, int]]:
+        """Those of the noisy cells of s in a cell of u, and how many cells have each."""
+        both = tuple(i for i in u if i in s)
+        for agree in subsets(both):
+            coefficient = math.fsum(
+                self._outside(u)
+                * shares[t][s]
+                / (self._outside(s) * self._inside(s, t))
+                * math.prod((i in agree) - 1 / self.sizes[i] for i in t)
+                for t in subsets(both)
+            )
+            yield (
+                coefficient,
+                math.prod(self.sizes[i] - 1 for i in both if i not in agree) * self._inside(s, both),
+            )
+
+
+@lru_cache(maxsize=64)
+def _sums(margins: Margins, variances: tuple[float, ...]) -> list[list[tuple[float, float]]]:
+    """For each margin, the squares and the fourth powers of the coefficients of each noisy margin, summed."""
+    shares = margins._shares(dict(zip(margins.sets, variances, strict=True)))
+    return [
+        [
+            (math.fsum(n * c**2 for c, n in found), math.fsum(n * c**4 for c, n in found))
+            for found in (list(margins._coefficients(u, s, shares)) for s in margins.sets)
+        ]
+        for u in margins.sets
+    ]
 
 
 def subsets(columns: Columns) -> Iterator[Columns]:

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -119,12 +119,22 @@ class Sheet(ABC):
             f"{self.note.replace(ADD_UP, 'Margins added up before rounding.')} Rounded to multiples of {base}.",
         )
 
-    def suppressed(self, by: str, below: float = 10) -> Sheet:
+    def suppressed(self, by: str | None = None, below: float = 10) -> Sheet:
         """Rows whose estimate in column `by` is smaller than `below` are shown without numbers.
 
-        This protects nobody further (the noise did that): it keeps readers from taking noise for news.
+        by: the one column of counts that is no bin of a histogram, if left out. This protects nobody further (the noise
+        did that): it keeps readers from taking noise for news.
         """
         least = checks.number("below", below)
+        if by is None:
+            counts = [c.name for c in self.columns if c.whole and not c.name.endswith(("]", ")"))]
+            if len(counts) != 1:
+                listed = ", ".join(map(repr, counts)) or "none"
+                raise InvalidParameter(
+                    f"say by which column rows are suppressed, suppressed('n', below=5): there is not one of counts, "
+                    f"but {listed}."
+                )
+            (by,) = counts
         hidden = _numbers(self[by]) < least
 
         def blank(column: Column) -> Column:
@@ -230,8 +240,14 @@ class Sheet(ABC):
             Path(path).write_text(lines.getvalue(), encoding="utf-8")
         return lines.getvalue()
 
-    def to_markdown(self) -> str:
-        """A Markdown table: estimate [low, high]."""
+    def to_markdown(self, *, plain: bool = False) -> str:
+        """A Markdown table: estimate [low, high].
+
+        plain: for a spreadsheet, with all that `to_dict` has, in columns of its own: numbers as they are, and names
+        without backslashes. A text that would be taken for a formula gets an apostrophe before it.
+        """
+        if checks.flag("plain", plain):
+            return _plain_table(self.to_dict())
         head = [*self.names, *(column.name for column in self.columns)]
         lines = ["| " + " | ".join(map(in_markdown, head)) + " |", "|" + "---|" * len(head)]
         numbers = [*(False for _ in self.names), *(column.is_number for column in self.columns)]
@@ -316,6 +332,36 @@ class Shaped(Sheet):
 
     def __repr__(self) -> str:
         return f"<{len(self.keys)} rows, {len(self.columns)} columns>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name not in OF_ANSWERS:
+            raise AttributeError(f"a table has no {name!r}.")
+        raise NotAnAnswer(
+            f"this table was made of an answer, and {name} needs the answer itself, with its noise: do that first, as "
+            f"in answer.{name}(...).rounded(5)."
+        )
+
+
+class NotAnAnswer(InvalidParameter, AttributeError):
+    """What answers can do, and tables made of them cannot."""
+
+
+OF_ANSWERS = ("agreeing_with", "at", "bins", "cells", "consistent", "margin", "ratio", "shares")
+
+
+def _plain_table(table: dict[str, list[Any]]) -> str:
+    def cell(value: Any) -> str:
+        if value is None or value != value:
+            return ""
+        return (
+            no_formula(" ".join(str(value).split()).replace("|", "/"))
+            if isinstance(value, str)
+            else str(value)
+        )
+
+    rows = [[*map(cell, table)], ["---"] * len(table)]
+    rows += [[*map(cell, row)] for row in zip(*table.values(), strict=True)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _numbers(column: Column) -> Reals:

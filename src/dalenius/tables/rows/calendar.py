@@ -36,6 +36,10 @@ SAME = {
 }
 """Other words for parts, as DuckDB has them."""
 
+DATES_AS_TEXT = (
+    "text made of dates (TO_CHAR, STRFTIME) is not available; take a part, EXTRACT(YEAR FROM day), or the first day of "
+    "its month, DATE_TRUNC('month', day)."
+)
 PARTED = ("DATE_PART", "DATEPART")
 """Functions that the parser has no name for."""
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import ibis
 from sqlglot import exp
 
+from dalenius.core.nearest import meant
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.keys import is_storable
 from dalenius.tables.facts.kinds import NUMERIC, Kind
@@ -52,6 +53,8 @@ FURTHER: Mapping[type, frozenset[str]] = {
 UNWRITTEN = (
     *(exp.TimestampTrunc, exp.DateTrunc, exp.DateDiff, exp.Date),
     *(exp.Length, exp.Lower, exp.Upper, exp.Trim, exp.Substring, exp.Left),
+    exp.ToChar,
+    exp.TimeToStr,
 )
 """Whose parts the writer may leave out, the zone of DATE_TRUNC for one: they are looked at as they were read."""
 
@@ -76,6 +79,26 @@ REASONS: Mapping[type, str] = {
     exp.Placeholder: "is a placeholder; write the value",
     exp.Parameter: "is a placeholder; write the value",
 }
+
+
+NAMED = (
+    *(
+        "ABS",
+        "CAST",
+        "CEIL",
+        "COALESCE",
+        "DATE_DIFF",
+        "DATE_TRUNC",
+        "EXTRACT",
+        "FLOOR",
+        "GREATEST",
+        "IF",
+        "LEAST",
+    ),
+    *("LEFT", "LENGTH", "LOWER", "LTRIM", "NULLIF", "RTRIM", "SQRT", "SUBSTRING", "TRIM", "UPPER"),
+    *("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"),
+)
+"""The functions, for people."""
 
 
 class Columns(Protocol):
@@ -406,6 +429,8 @@ class _Compiler:
 
 def understood(tree: Any) -> None:
     """Refuse a piece of syntax with a part that is not understood."""
+    if isinstance(tree, exp.ToChar | exp.TimeToStr):
+        raise QueryRefused(calendar.DATES_AS_TEXT)
     known = ORDINARY | FURTHER.get(type(tree), frozenset())
     if any(value and part not in known for part, value in tree.args.items()):
         raise QueryRefused(f"{written(tree)} is written in a way that is not available; use its plain form.")
@@ -417,9 +442,15 @@ def refusal(tree: Any) -> str:
     for kind, reason in REASONS.items():
         if isinstance(tree, kind):
             return f"{name} {reason}."
+    there = f"{', '.join(NAMED)} (docs/tables.md)"
     if isinstance(tree, exp.Anonymous):
-        return f"there is no function {name!r}."
-    return f"{name!r} is not in the language of expressions (see dalenius.tables.rows.expressions)."
+        close = meant(name, NAMED)
+        hint = "there are" if close is None else f"did you mean {close}? There are"
+        return f"there is no function {name!r}; {hint} {there}."
+    return (
+        f"{name!r} is not in the language of expressions: arithmetic, comparisons, BETWEEN, IN, LIKE, IS NULL, AND, "
+        f"OR, NOT, CASE, and of functions {there}."
+    )
 
 
 def _named(term: Term) -> str:

@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp, parse_one
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ErrorLevel, SqlglotError
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.kinds import is_text
@@ -105,4 +105,7 @@ def quoted(name: str) -> str:
 
 def written(tree: Any) -> str:
     """The canonical text of a tree: the same for spellings that differ in blanks and capitals only."""
-    return str(tree.sql(dialect=DIALECT, normalize=False, comments=False))
+    # What the writer cannot write it would tell the terminal; whether text says all of a tree is looked at elsewhere.
+    return str(
+        tree.sql(dialect=DIALECT, normalize=False, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    )

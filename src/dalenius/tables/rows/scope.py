@@ -155,7 +155,8 @@ class Scope:
         if bounds is None:
             raise QueryRefused(
                 f"{what} needs bounds: without them one row could change the answer without limit. Give bounds=(lower, "
-                "upper), or state them in the schema; dp.bounds(...) finds some privately."
+                "upper); in SQL and from a shell they follow the argument, mean(age, 0, 100). Or state them in the "
+                "schema; dp.bounds(...), in SQL BOUNDS(age), finds some privately."
             )
         policy = nulls
         if policy is None and name in self.fields:

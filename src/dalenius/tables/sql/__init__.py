@@ -11,8 +11,8 @@
 - SELECT lists grouping columns and aggregates: COUNT(*), COUNT(x), COUNT(DISTINCT id) of the unit's id, SUM,
   AVG or MEAN, VARIANCE, STDDEV, COVARIANCE or COVAR_SAMP, CORR, MEDIAN, QUANTILE(x, level),
   PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x), PROPORTION(condition). Bounds follow the argument,
-  AVG(income, 0, 250000), or come from the schema; HISTOGRAM(x, bins, lower, upper) likewise. MODE(x) is of the
-  schema's categories, MODE(x, 'a', 'b') of those listed.
+  AVG(income, 0, 250000), or come from the schema; HISTOGRAM(x, bins, lower, upper) likewise, or with
+  edges, HISTOGRAM(x, ARRAY[0, 18, 65]). MODE(x) is of the schema's categories, MODE(x, 'a', 'b') of those listed.
 - GROUP BY may also name an expression of the SELECT list, which is then a column of that name: SELECT
   DATE_TRUNC('month', day) AS month, COUNT(*) FROM visits GROUP BY month.
 - GROUP BY CUBE (a, b) and ROLLUP (a, b) ask for the margins, too, with numbers that add up.
