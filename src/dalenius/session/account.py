@@ -142,6 +142,12 @@ class Account:
         who = f", analyst={self.analyst!r}" if self.analyst else ""
         return f"Account({self.dataset!r}, {self.filter.promise!r}{who})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the promise, what is spent and what is left."""
+        from dalenius.session.report import account_html
+
+        return account_html(self)
+
     @property
     def promise(self) -> Guarantee:
         """What people are promised about all that may ever be charged, raises and renewals included."""

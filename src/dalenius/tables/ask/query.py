@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import ibis
 from sqlglot import exp
 
-from dalenius.core import checks
+from dalenius.core import checks, notebook
 from dalenius.core.record import JSON
 from dalenius.core.record import text as record_text
 from dalenius.errors import InvalidParameter, QueryRefused
@@ -382,6 +382,31 @@ class Table:
         steps = f"; {len(self.steps)} step{'s' * (len(self.steps) > 1)} so far" if self.steps else ""
         return f"<Table {self.name!r}: {shown}{steps}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: who is protected, the steps so far, and what is public about each column."""
+        facts = [("table", self.name)]
+        facts += [] if self.unit is None else [("unit", repr(self.unit))]
+        facts += [(step.tag, _shortened(step.said)) for step in self.steps]
+        scope = self.scope()
+        head = ("column", "type", "what is public", "missing values")
+        return notebook.table(facts) + notebook.grid(head, (self._told(scope, name) for name in scope.names))
+
+    def _told(self, scope: Scope, name: str) -> tuple[str, str, str, str]:
+        """A column, its type, what the schema says of its values, and what becomes of rows without one."""
+        field, own = scope.fields.get(name), self.schema[name]
+        if field is None:
+            return name, str(scope.column(name).kind), "computed", ""
+        public = ""
+        if own.categories is not None:
+            public = _shortened(
+                f"{len(own.categories)} categories: {', '.join(map(str, own.categories))}", 80
+            )
+        elif (ends := own.days or own.bounds) is not None:
+            public = " to ".join(f"{end:g}" if isinstance(end, float) else str(end) for end in ends)
+        policy = self.schema.policy(name)
+        missing = "none" if not field.missing else "no policy yet" if policy is None else str(policy)
+        return name, str(field.kind or f"{field.dtype}, of no use here"), public, missing
+
     def _categories(self, names: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
         categories = {}
         for name in names:
@@ -466,6 +491,19 @@ class Query:
         groups = f" ({len(self.keys)} groups)" if isinstance(self.keys, Keys) else ""
         return f"<Query of {self.table.name!r}: {_shortened(asked)}{_shortened(kept)}{by}{groups}>"
 
+    def facts(self) -> list[tuple[str, str]]:
+        """The question in pairs of a word and what it is, for people."""
+        facts = [("question of", self.table.name)]
+        facts += [(step.tag, _shortened(step.said)) for step in self.table.steps]
+        if self.columns:
+            groups = f"{len(self.keys)} groups" if isinstance(self.keys, Keys) else "groups to be discovered"
+            facts.append(("by", f"{', '.join(self.columns)} ({groups})"))
+        return facts + [(name, _shortened(str(aggregate))) for name, aggregate in self.aggregates]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return notebook.table(self.facts())
+
     def record(self) -> dict[str, JSON]:
         """What is asked, in the words of a ledger, and nothing of how it is computed.
 
@@ -525,8 +563,8 @@ def _query(
     return Query(table, columns, keys, tuple(asked), tuple(roles))
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:197]}..."
+def _shortened(text: str, most: int = 200) -> str:
+    return notebook.shortened(text, most)
 
 
 def _resolved(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from dalenius.core.record import JSON
 from dalenius.tables.facts.kinds import Field
 from dalenius.tables.facts.unit import Unit
-from dalenius.tables.rows.steps import Beside, Held, Step, as_text, pairs_of
+from dalenius.tables.rows.steps import Beside, Held, Step, as_text, joined_on, pairs_of
 
 if TYPE_CHECKING:
     from dalenius.tables.ask.query import Table
@@ -48,6 +48,11 @@ class PrivateJoin(Step):
     def bound(self, unit: Unit) -> Unit:
         """Each of our rows meets at most `right` of theirs, or stays alone: right is at least 1."""
         return unit.times(self.right)
+
+    @property
+    def said(self) -> str:
+        rows = f"{self.left} and {self.right} rows of each {self.unit}"
+        return f"{self.table.name}, {self.how}, on {joined_on(self.on)}; at most {rows}"
 
     def record(self) -> dict[str, JSON]:
         on = sorted([ours, theirs] for ours, theirs in self.on)
@@ -96,6 +101,10 @@ class Explode(Step):
     def bound(self, unit: Unit) -> Unit:
         return unit.times(self.most)
 
+    @property
+    def said(self) -> str:
+        return f"{self.item.name}, at most {self.most} items"
+
     def record(self) -> dict[str, JSON]:
         return {"kind": self.tag, "column": self.item.name, "type": self.item.kind, "max_items": self.most}
 
@@ -130,6 +139,10 @@ class LimitRows(Step):
     def bound(self, unit: Unit) -> Unit:
         return unit.at_most(self.rows)
 
+    @property
+    def said(self) -> str:
+        return f"at most {self.rows} of each unit"
+
     def record(self) -> dict[str, JSON]:
         return {"kind": self.tag, "max_rows": self.rows}
 
@@ -155,6 +168,10 @@ class PerUnit(Step):
 
     def bound(self, unit: Unit) -> Unit:
         return unit.at_most(1)
+
+    @property
+    def said(self) -> str:
+        return f"{self.name}, one row of each {self.unit}"
 
     def record(self) -> dict[str, JSON]:
         return {"kind": self.tag, "unit": self.unit, "name": self.name}
