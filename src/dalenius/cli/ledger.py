@@ -225,8 +225,10 @@ def open_(
         metavar="NAME=SHARE",
         help="What an analyst may spend: ana=1/4 or ana=zcdp:0.2. May be repeated.",
     ),
-    unit: str | None = typer.Option(
-        None, metavar="COLUMN", help="Who is protected: the column that tells people apart. [default: a row]"
+    unit: list[str] = typer.Option(
+        [],
+        metavar="COLUMN",
+        help="Who is protected: the column that tells people apart; once more for a month's. [default: a row]",
     ),
     max_rows: int = typer.Option(1, metavar="ROWS", help="The most rows of one of them that count."),
     replace_one: bool = typer.Option(
@@ -253,7 +255,7 @@ def open_(
             shares=shares,
             ceiling=None if ceiling is None else read_promise(ceiling),
             renewals=renewals,
-            unit=Unit.rows() if unit is None else Unit(unit, max_rows=max_rows),
+            unit=Unit(unit, max_rows=max_rows) if unit else Unit.rows(),
             adjacency=REPLACE_ONE if replace_one else ADD_REMOVE,
         )
         screen.say(f"Opened: {account}, {made.budget!r}; promised in all: {made.promise!r}.")

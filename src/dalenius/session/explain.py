@@ -107,6 +107,8 @@ class Explanation:
             lines.append(f"Keys that fewer than about {self.threshold:.0f} units share stay hidden.")
         if gone := left_out(self.plan):
             lines.append(gone)
+        if caveat := self.plan.unit.caveat:
+            lines.append(caveat)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -214,7 +214,8 @@ class Session:
 
     def __str__(self) -> str:
         heading = f"Session on {self.account.dataset!r}: {len(self.source.fields)} columns, {self.unit!r}"
-        return "\n".join([heading, *story(self.account, *self._like())])
+        caveat = [self.unit.caveat] if self.unit.caveat else []
+        return "\n".join([heading, *story(self.account, *self._like()), *caveat])
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -539,7 +540,7 @@ class Session:
         asked = self.table if table is None else table
         query, rows, most = truncation.question(asked, getattr(asked, "unit", None), up_to)
         answer = self.release(query, budget, confidence=confidence)
-        return truncation.Truncation(answer, str(self.unit.column), rows, most)
+        return truncation.Truncation(answer, self.unit.each, rows, most)
 
     def continual(self, query: Query, budget: Budget | None = None) -> Feed:
         """A count by period that keeps being published as periods come in, for one charge.
@@ -959,6 +960,7 @@ class Session:
         fit is free) are bounded for the person's own record, all other releases by the worst case, and the whole by
         the budget.
         """
+        self.unit.check_whole("a report about one person")
         return report(self.account, self._fits)
 
     # -- before paying --------------------------------------------------------------------------------
@@ -1253,7 +1255,7 @@ class Session:
             raise InvalidParameter(
                 f"public is {shown(public)}; it must be a mapping of names to public tables, as {{'regions': frame}}."
             )
-        return {"public": {} if public is None else public, "keys": keys, "unit": self.unit.column}
+        return {"public": {} if public is None else public, "keys": keys, "unit": self.unit.columns}
 
     def _within_reach(self, query: Query, accuracy: Within) -> str | None:
         """What is left, said as an accuracy."""
@@ -1423,10 +1425,16 @@ class Session:
 
 def _known(unit: Unit, source: Source) -> None:
     names = [f.name for f in source.fields]
-    if unit.column is not None and unit.column not in names:
-        raise QueryRefused(
-            f"there is no column {unit.column!r} to tell units by; {nearest(unit.column, names)}."
-        )
+    for column in unit.columns:
+        if column not in names:
+            computed = (
+                ""
+                if column.isidentifier()
+                else " What is computed of others is made where the data is: a view."
+            )
+            raise QueryRefused(
+                f"there is no column {column!r} to tell units by; {nearest(column, names)}.{computed}"
+            )
 
 
 def _forgotten_with(session: Session) -> Path:

@@ -47,9 +47,9 @@ class Held(Protocol):
     def listed(self, items: Any, kind: Kind, at: Any) -> tuple[Any, Any]:
         """Of a list of items of a kind: the item at a position from 0, and how many there are."""
 
-    def truncate(self, scope: Scope, unit: str, most: int, by: tuple[str, ...]) -> None:
-        """Leave at most so many rows of each unit in a scope; the unit's id is the column `unit`. by: columns of which
-        a unit's values are kept or left out together."""
+    def truncate(self, scope: Scope, unit: tuple[str, ...], most: int, by: tuple[str, ...]) -> None:
+        """Leave at most so many rows of each unit in a scope; the columns `unit` are its id. by: columns of which a
+        unit's values are kept or left out together."""
 
 
 class Step(ABC):
