@@ -18,7 +18,6 @@ import typer
 from dalenius.cli import show as screen
 from dalenius.cli.commands import AS_JSON, DAMAGED, EXIT_CODES, command
 from dalenius.cli.forms import Form
-from dalenius.core import decimals
 from dalenius.errors import InvalidParameter
 
 app = typer.Typer(
@@ -29,6 +28,8 @@ app = typer.Typer(
 )
 
 AMOUNTS = ("budget", "spent", "left")
+READ, EXACT = 4, 17
+"""Digits of an amount that people read, and of one that programs do."""
 WHERE = typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")
 CHECKPOINT = typer.Option(
     None,
@@ -42,8 +43,8 @@ def show(form: Form, where: str = WHERE, checkpoint: str | None = CHECKPOINT) ->
     """What was charged to each budget, to whom, and what is left.
 
     What is spent is what was charged so far, written as a promise and rounded up; what is left is rounded down, at
-    the digits shown. What is promised, at every moment, is the budget. The checkpoint names the last entry: keep it
-    elsewhere, and `ledger verify --checkpoint` can tell that nothing was rewritten.
+    four digits (CSV has all of them). What is promised, at every moment, is the budget. The checkpoint names the last
+    entry: keep it elsewhere, and `ledger verify --checkpoint` can tell that nothing was rewritten.
 
     \b
     JSON keys:
@@ -64,7 +65,8 @@ def show(form: Form, where: str = WHERE, checkpoint: str | None = CHECKPOINT) ->
         screen.print_json(content)
         return
     if form.is_table:
-        rows = [line for account in content["accounts"] for line in _lines(account)]
+        digits = EXACT if form.as_csv else READ
+        rows = [line for account in content["accounts"] for line in _lines(account, digits)]
         form.print(("dataset", "analyst", "unit", "neighbours", *AMOUNTS, "charges", "answers"), rows)
         return
     screen.say(f"Ledger: {where if Path(ledger.store.place).is_absolute() else ledger.store.label}")
@@ -75,11 +77,11 @@ def show(form: Form, where: str = WHERE, checkpoint: str | None = CHECKPOINT) ->
         return
     screen.say()
     header = ("dataset", "unit", "neighbours", *AMOUNTS, "charges", "answers")
-    screen.table(header, [_account(account) for account in accounts])
+    screen.table(header, [_account(account, READ) for account in accounts])
     for account in accounts:
         for sentence in _plan(account):
             screen.say(sentence)
-    rows = [_analyst(account, who) for account in accounts for who in account["analysts"]]
+    rows = [_analyst(account, who, READ) for account in accounts for who in account["analysts"]]
     if rows:
         screen.say()
         screen.table(("dataset", "analyst", "share", "spent", "left"), rows)
@@ -467,26 +469,26 @@ def _replaced(file: Path, text: str) -> None:
         ) from None
 
 
-def _account(account: dict[str, Any]) -> tuple[str, ...]:
+def _account(account: dict[str, Any], digits: int) -> tuple[str, ...]:
     return (
         account["dataset"],
         account["unit"],
         account["adjacency"].replace("_", "/" if account["adjacency"] == "add_remove" else " "),
-        _numbers(account["budget"], digits=17),
-        _numbers(account["spent"]),
-        _numbers(account["left"], up=False),
+        _numbers(account["budget"], EXACT),
+        _numbers(account["spent"], digits),
+        _numbers(account["left"], digits, up=False),
         str(account["charges"]),
         str(account["answers"]),
     )
 
 
-def _lines(account: dict[str, Any]) -> list[tuple[str, ...]]:
+def _lines(account: dict[str, Any], digits: int) -> list[tuple[str, ...]]:
     """An account, and each of its analysts, in the same columns."""
-    dataset, unit, neighbours, *amounts = _account(account)
+    dataset, unit, neighbours, *amounts = _account(account, digits)
     first = (dataset, "", unit, neighbours, *amounts)
     return [first] + [
         (dataset, name, unit, neighbours, *left, "", "")
-        for _, name, *left in (_analyst(account, who) for who in account["analysts"])
+        for _, name, *left in (_analyst(account, who, digits) for who in account["analysts"])
     ]
 
 
@@ -496,7 +498,7 @@ def _plan(account: dict[str, Any]) -> list[str]:
     renewals = account["renewals"]
     if account["promise"] != account["budget"]:
         often = f" ({renewals['used']} of {renewals['settled']} renewals used)" if renewals["settled"] else ""
-        told.append(f"{name}: promised in all, {_numbers(account['promise'])}{often}.")
+        told.append(f"{name}: promised in all, {_numbers(account['promise'], READ)}{often}.")
     if account["closed"]:
         told.append(f"{name}: closed for ever; what was answered can be read again.")
     limit = Fraction(account["exact"]["limit"]["amount"])
@@ -506,24 +508,24 @@ def _plan(account: dict[str, Any]) -> list[str]:
     return told
 
 
-def _numbers(promise: dict[str, float], digits: int = decimals.DIGITS, up: bool = True) -> str:
+def _numbers(promise: dict[str, float], digits: int, up: bool = True) -> str:
     from dalenius.calculus.guarantees.amounts import shown
 
     return ", ".join(f"{name} {shown(Decimal(repr(value)), digits, up)}" for name, value in promise.items())
 
 
-def _analyst(account: dict[str, Any], who: dict[str, Any]) -> tuple[str, ...]:
+def _analyst(account: dict[str, Any], who: dict[str, Any], digits: int) -> tuple[str, ...]:
     return (
         account["dataset"],
         who["analyst"] or "(no name)",
         who["share"] or ("granted" if who["allowed"] else "any"),
-        _short(account["kind"], who["spent"], up=True),
-        _short(account["kind"], who["left"], up=False) if who["left"] else "",
+        _short(account["kind"], who["spent"], digits, up=True),
+        _short(account["kind"], who["left"], digits, up=False) if who["left"] else "",
     )
 
 
-def _short(kind: str, exact: dict[str, str], up: bool) -> str:
+def _short(kind: str, exact: dict[str, str], digits: int, up: bool) -> str:
     from dalenius.calculus.guarantees.cost import Cost
 
     parts: dict[str, Any] = {name: Fraction(value) for name, value in exact.items()}
-    return Cost(kind, **parts).text(decimals.DIGITS, up)
+    return Cost(kind, **parts).text(digits, up)

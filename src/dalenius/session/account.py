@@ -192,12 +192,12 @@ class Account:
         It is the promise of a budget that ends here. The releases keep it if it was settled beforehand to stop at
         this total; at a moment chosen by the answers only `promise` holds (docs/ledger.md).
         """
-        return self.filter.spent(self.balance().total)
+        return self.filter.spent(self.balance().total).read(up=True)
 
     @property
     def remaining(self) -> Guarantee:
         """What this analyst may still spend, rounded down."""
-        return self.filter.left(self.left())
+        return self.filter.left(self.left()).read(up=False)
 
     def left(self) -> Cost:
         """What this analyst may still spend, exactly."""

@@ -246,7 +246,7 @@ class Session:
 
         `print(session)` says it in words: how many more questions like the last it is enough for.
         """
-        return self.account.filter.budget_left(self.account.left())
+        return self.account.filter.budget_left(self.account.left()).read(up=False)
 
     def left_in_words(self) -> str:
         """What is left, at four digits, and how many more questions like the last one that is enough for.
