@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import json
 import shutil
@@ -309,6 +310,10 @@ class TestConvert:
         assert run("convert", old, new).startswith("Was converted before: ")
         found = json.loads(run("convert", old, new, "--json"))
         assert (found["new"], found["charges"], found["finished_before"]) == (new, 13, True)
+        head, line = csv.reader(run("convert", old, new, "--csv").splitlines())
+        assert dict(zip(head, line, strict=True)) == {
+            word: "true" if value is True else str(value) for word, value in found.items()
+        }
         # What is spent at four digits, rounded up, and what is left rounded down; CSV has all digits.
         shown = run("show", new, "--checkpoint", found["checkpoint"])
         assert "rho 0.7657" in shown or "rho 0.7656" in shown

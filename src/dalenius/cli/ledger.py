@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from dalenius.cli import show as screen
-from dalenius.cli.commands import AS_JSON, DAMAGED, EXIT_CODES, command
+from dalenius.cli.commands import DAMAGED, EXIT_CODES, command
 from dalenius.cli.forms import Form
 from dalenius.errors import InvalidParameter
 
@@ -390,9 +390,9 @@ def export(
 
 @command(app)
 def convert(
+    form: Form,
     old: str = typer.Argument(metavar="OLD", help="A ledger that dalenius 0.1 wrote."),
     new: str = typer.Argument(metavar="NEW", help="Where there is none yet: a file, or a postgresql:// URL."),
-    as_json: bool = AS_JSON,
 ) -> None:
     """Make a ledger of this version from one that dalenius 0.1 wrote, and close the old one for ever.
 
@@ -410,8 +410,12 @@ def convert(
 
     done = asdict(make(old, new))
     again = done.pop("again")
-    if as_json:
-        screen.print_json({**done, "finished_before": again})
+    done["finished_before"] = again
+    if form.as_json:
+        screen.print_json(done)
+        return
+    if form.is_table:
+        form.print(list(done), [list(done.values())])
         return
     screen.say(f"{'Was converted before' if again else 'Converted'}: {done['new']}")
     screen.say(f"Closed: {done['old']}")

@@ -617,9 +617,11 @@ class Session:
             PureDP(epsilon) with a GDP one, PureDP(epsilon) with a PureDP one. Or its class (or a function of a
             guarantee): it is then given the largest guarantee, to four digits, that a fit for the budget can have.
         features
-            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}.
+            Columns or expressions, as a list where the schema has their bounds or categories, or with them: {"age":
+            (18, 90), "town": ["Ulm", "Bern"]}. A category is a 1 among zeros, computed in the engine.
         target
-            A column, an expression, or a condition (1 or 0) for a classifier.
+            A column, an expression, or a condition (1 or 0) for a classifier; of a classifier with `classes` the column
+            that holds them.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
         budget
