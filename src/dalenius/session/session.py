@@ -721,7 +721,7 @@ class Session:
         >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="never"))
         >>> m = s.fit(dp.learn.LogisticRegression(dp.ZCDP(0.5)), {"age": (18, 90)}, "pay > 5")
         >>> how_good = s.evaluate(m, ["age"], "pay > 5", budget=dp.ZCDP(0.1))
-        >>> how_good.accuracy.low > 0.9, s.remaining
+        >>> how_good.accuracy.low > 0.9, s.remaining.shortened(up=False)
         (True, ZCDP(rho=0.4))
         """
         from dalenius.session.evaluating import Evaluating
