@@ -6,7 +6,7 @@ In a Markdown file,
 - in ```console blocks every line `$ dalenius ...` must exit 0, and where output is printed below it,
   that must be its output (runs of white space count as one space); other commands are not run. Those of README.md are
   processes of their own; those of other pages run inside of this one, which spares it the imports;
-- the home page and the tutorials are followed from top to bottom, commands and Python in one folder;
+- the home page, the tutorials and the how-to pages are followed from top to bottom, commands and Python in one folder;
 - blocks of any other kind are left alone, but a Python snippet under another name is an error:
   it would never be run.
 """
@@ -32,7 +32,11 @@ from dalenius.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-IN_ORDER = [ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+IN_ORDER = [
+    ROOT / "docs" / "index.md",
+    *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+]
 APART = [page for page in PAGES if page not in IN_ORDER]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 DALENIUS = (str(Path(sys.executable).with_name("dalenius")),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -356,3 +357,17 @@ def test_what_is_too_large_is_refused_in_a_line(number: Any) -> None:
     assert len(str(caught.value)) < 200
     with pytest.raises(dp.errors.InvalidParameter, match="repetitions"):
         losses.gaussian(1.0) * number
+
+
+def test_what_is_spent_or_left_is_printed_at_four_digits_and_is_exact() -> None:
+    exact = dp.ApproxDP(2.9171622818153957, 1.23456e-5)
+    left, spent = exact.read(up=False), exact.read(up=True)
+    assert str(left) == f"{left}" == "ApproxDP(epsilon=2.917, delta=1.234e-05)"
+    assert str(spent) == "ApproxDP(epsilon=2.918, delta=1.235e-05)"
+    assert str(exact) == repr(left) == repr(exact)  # a promise that nobody said it of is printed as it is
+    assert left == spent == exact
+    assert len({left, spent, exact}) == 1
+    assert left.record() == exact.record()
+    assert left.text == exact.text
+    assert str(replace(left, delta=1e-6)) == "ApproxDP(epsilon=2.9171622818153957, delta=1e-06)"
+    assert str(pickle.loads(pickle.dumps(left))) == str(left)

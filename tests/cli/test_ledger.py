@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import json
 import shutil
@@ -310,7 +311,15 @@ class TestConvert:
         assert run("convert", old, new).startswith("Was converted before: ")
         found = json.loads(run("convert", old, new, "--json"))
         assert (found["new"], found["charges"], found["finished_before"]) == (new, 13, True)
-        assert "rho 0.765625" in run("show", new, "--checkpoint", found["checkpoint"])
+        head, line = csv.reader(run("convert", old, new, "--csv").splitlines())
+        assert dict(zip(head, line, strict=True)) == {
+            word: "true" if value is True else str(value) for word, value in found.items()
+        }
+        # What is spent at four digits, rounded up, and what is left rounded down; CSV has all digits.
+        shown = run("show", new, "--checkpoint", found["checkpoint"])
+        assert "rho 0.7657" in shown or "rho 0.7656" in shown
+        assert "0.765625" not in shown
+        assert "rho 0.765625" in run("show", new, "--csv")
         assert "was closed" in run("show", old, code=5)
         assert "two budgets" in run("convert", old, str(tmp_path / "another"), code=5)
 

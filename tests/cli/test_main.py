@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -376,3 +377,36 @@ class TestExitCodes:
 def test_json_has_no_infinity(capsys: pytest.CaptureFixture[str]) -> None:
     show.print_json({"a": [math.inf, -math.inf, 1.5, "x", 3, math.nan]})
     assert json.loads(capsys.readouterr().out) == {"a": ["inf", "-inf", 1.5, "x", 3, None]}
+
+
+class TestTables:
+    """What --json says, as lines of CSV and as Markdown, and nothing else on standard output."""
+
+    def test_calibrate(self) -> None:
+        words = ("calibrate", "gaussian(sigma)", "--for", "approx:1.0,1e-5")
+        told = run_json(*words)
+        (line,) = csv.DictReader(run(*words, "--csv").splitlines())
+        assert line == {
+            "parameter": "sigma",
+            "value": repr(told["value"]),
+            "promise": "approx:1.0,1e-05",
+            "quantity": told["verified"]["quantity"],
+            "at_most": repr(told["verified"]["upper"]),
+            "promised": repr(told["verified"]["promised"]),
+        }
+        *_, row = run(*words, "--markdown").strip().splitlines()
+        assert f"| sigma | {told['rounded']} |" in row
+
+    def test_explain(self) -> None:
+        words = ("explain", "gaussian(2) * 3", "--delta", "1e-6")
+        told = run_json(*words)
+        lines = list(csv.DictReader(run(*words, "--csv").splitlines()))
+        found = {(line["number"], line["given"]): line["at_most"] for line in lines}
+        assert found["epsilon", "1e-06"] == repr(told["epsilon"])
+        assert found["auc", ""] == repr(told["auc"])
+        for each in told["power"]:
+            assert found["power", str(each["level"])] == repr(each["at_most"])
+        for each in told["posterior"]:
+            assert found["posterior", str(each["prior"])] == repr(each["at_most"])
+        assert len(found) == len(lines) == 9
+        assert run(*words, "--markdown").splitlines()[1] == "| --- | --- | --- |"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -71,3 +72,37 @@ def test_tables_are_framed_on_a_terminal(
     out = capsys.readouterr().out
     assert "[bold]x" in out
     assert "│" in out
+
+
+def on_a_terminal(
+    width: int, header: tuple[str, ...], rows: list[tuple[str, ...]], patch: pytest.MonkeyPatch, capsys: Any
+) -> list[str]:
+    patch.setattr(show, "is_terminal", lambda: True)
+    patch.setenv("COLUMNS", str(width))
+    show.table(header, rows)
+    lines = str(capsys.readouterr().out).splitlines()
+    assert all(len(line.rstrip()) <= width for line in lines)
+    return lines
+
+
+def test_nothing_is_cut_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An amount stands in one piece, whatever the width; only words are folded."""
+    what = "mean of pay by state, where age >= 18 and sex = 'f' and region = 'north'"
+    row = ("2026-03-05 10:11", "ana", "people", what, "rho 0.03391", "rho 0.4661")
+    header = ("when", "who", "account", "what", "cost", "left")
+    wide, fold, narrow = (
+        on_a_terminal(width, header, [row, row], monkeypatch, capsys) for width in (200, 110, 60)
+    )
+    for lines in (wide, fold, narrow):
+        text = "\n".join(lines)
+        assert "…" not in text
+        for cell in (row[0], *row[4:]):
+            assert text.count(cell) == 2
+    assert any(all(cell in line for cell in row) for line in wide)
+    assert any("rho 0.03391" in line and "rho 0.4661" in line for line in fold)
+    assert len([line for line in fold if "│" in line]) > 2  # rows of several lines
+    assert not any("│" in line for line in narrow)
+    assert "cost     rho 0.03391" in [line.rstrip() for line in narrow]
+    assert sum(line.startswith("when ") for line in narrow) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -49,6 +50,14 @@ def test_a_file_is_written_and_the_next_one_is_free(data: Path, tmp_path: Path) 
     told = json.loads(again.output)
     assert (told["rows"], told["free"], told["remaining"]) == (7, True, "ZCDP(rho=0.4)")
     assert len(pd.read_csv(tmp_path / "few.csv")) == 7
+    table = run(data, tmp_path, "--out", tmp_path / "more.csv", "--csv")
+    assert table.exit_code == 0, table.output
+    lines = list(csv.DictReader(table.stdout.splitlines()))
+    assert {line["columns"]: float(line["at_most"]) for line in lines} == {
+        ", ".join(each["columns"]): each["at_most"] for each in told["error"]
+    }
+    assert "Left: ZCDP(rho=0.4)" in table.stderr
+    assert f"Written: {tmp_path / 'more.csv'}" in table.stderr.replace("\n", "")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import zlib
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.calculus.guarantees import Guarantee
+from dalenius.core.notebook import LEFT
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.queries.noise_plan import Group, NoisePlan, law_for
 from tests.mechanisms.contract import follows
@@ -103,3 +105,18 @@ def test_laws() -> None:
             law_for(promise, law)  # type: ignore[arg-type]
     with pytest.raises(CannotMeet, match="ask fewer questions"):
         NoisePlan.calibrated(dp.PureDP(1e-12), "laplace", [Group(10**6, 10**6)], [1.0], dp.ADD_REMOVE)
+
+
+def test_a_plan_is_shown_with_its_noise_and_cost() -> None:
+    plan = NoisePlan.calibrated(
+        dp.ZCDP(0.5), "gaussian", [Group(2, 4)] * 14, [1.0] * 7 + [2.0] * 7, dp.ADD_REMOVE
+    )
+    least, most = plan.scales[0], plan.scales[-1]
+    assert repr(plan) == f"<NoisePlan: Gaussian noise of scale {least:.4g} to {most:.4g} on 14 groups>"
+    shown = plan._repr_html_()
+    assert f'<td style="{LEFT}">{least:.6g}</td>' in shown
+    assert "and 2 groups more" in shown
+    told = float(re.search(r"at most ([\d.]+)", shown)[1])  # type: ignore[index]
+    assert plan.loss.epsilon(1e-5) <= told < 1.01 * plan.loss.epsilon(1e-5)
+    one = NoisePlan.calibrated(dp.PureDP(1.0), "laplace", [Group(1, 1)], [1.0], dp.ADD_REMOVE)
+    assert repr(one) == "<NoisePlan: Laplace noise of scale 1 on 1 group>"

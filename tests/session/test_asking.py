@@ -384,3 +384,15 @@ def test_everything_is_shown_in_few_words() -> None:
 def test_a_notebook_shows_what_print_says() -> None:
     s = dp.Session(pd.DataFrame({"x<": [1]}), unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), name="a<b")
     assert s._repr_html_() == f"<pre>{str(s).replace('<', '&lt;').replace(chr(39), '&#x27;')}</pre>"
+
+
+def test_what_is_left_is_printed_at_four_digits_and_never_more_than_it_is() -> None:
+    frame = pd.DataFrame({"x": [1, 2, 3]})
+    s = dp.Session(frame, unit=dp.Unit.rows(), budget=dp.ApproxDP(3.0, 1e-5), schema=dp.Schema(nulls="drop"))
+    s.release(s.table.agg(n=dp.count()), dp.ApproxDP(0.25, 1e-7))
+    told = float(str(s.remaining).partition("epsilon=")[2].partition(",")[0])
+    assert 0.999 * s.remaining.epsilon < told <= s.remaining.epsilon
+    assert len(str(told)) <= 5
+    assert float(str(s.spent).partition("epsilon=")[2].partition(",")[0]) >= s.spent.epsilon
+    assert str(s.account.remaining) != repr(s.account.remaining)
+    assert s.remaining.text == f"approx:{s.remaining.epsilon!r},{s.remaining.delta!r}"

@@ -46,7 +46,7 @@ def synthesis(source: Source, unit: dp.Unit | None = None, columns: Any = HOW, *
 
 
 def read(source: Source, unit: dp.Unit | None = None) -> Any:
-    columns = asked_columns(HOW, source.table(), 4, (), None)
+    columns = asked_columns(HOW, source.table(), 4, (), ())
     return codes(source, source.table(), columns, unit or dp.Unit.rows())  # type: ignore[arg-type]
 
 
@@ -112,7 +112,7 @@ def test_values_lie_in_their_bins_and_have_their_codes_again() -> None:
         schema=dp.Schema({name: FACTS[name] for name in ("age", "pay", "town")}),
     )
     how = {"age": 7, "pay": 9, "town": None, "day": DAYS, "flag": None}
-    asked = asked_columns(how, source.table(), 12, (), None)
+    asked = asked_columns(how, source.table(), 12, (), ())
     draw, many = np.random.default_rng(0), 400
     drawn = [draw.integers(0, column.size, many) for column in asked]  # type: ignore[union-attr]
     made = {c.name: c.values(code, draw) for c, code in zip(asked, drawn, strict=True)}  # type: ignore[union-attr]
@@ -123,7 +123,7 @@ def test_values_lie_in_their_bins_and_have_their_codes_again() -> None:
 
 def test_records_are_read_again_and_unknown_kinds_are_refused() -> None:
     source = Source.open(people().assign(day=DAYS[0]), schema=dp.Schema(FACTS))
-    for column in asked_columns({**HOW, "day": DAYS}, source.table(), 5, (), None):
+    for column in asked_columns({**HOW, "day": DAYS}, source.table(), 5, (), ()):
         assert read_coded(column.record()) == column
     with pytest.raises(LedgerError, match="install a newer"):
         read_coded({"kind": "colours", "name": "x", "missing": False})
@@ -141,7 +141,7 @@ def test_records_are_read_again_and_unknown_kinds_are_refused() -> None:
 
 def test_private_edges_may_be_anything() -> None:
     source = Source.open(people(), schema=dp.Schema(FACTS))
-    asked = asked_columns({"age": None, "pay": None}, source.table(), 4, ["age", "pay"], None)
+    asked = asked_columns({"age": None, "pay": None}, source.table(), 4, ["age", "pay"], ())
     for numbers in ([np.nan] * 3, [np.inf, -np.inf, 5], [7, 7, 7], [99, 50.5, 0], [-1e300, 1e300, 3]):
         for column in asked:
             settled: Binned = column.settled(numbers)  # type: ignore[union-attr]

@@ -313,4 +313,4 @@ class AggregateContract:
 
     def test_sql_asks_the_same(self) -> None:
         for text in self.spelled:
-            assert parse_aggregates(f"{text} AS r", unit="id") == {"r": self.asked}, text
+            assert parse_aggregates(f"{text} AS r", unit=("id",)) == {"r": self.asked}, text

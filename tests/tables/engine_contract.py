@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 from typing import Any, ClassVar
 
 import ibis
@@ -31,7 +32,20 @@ from dalenius.session.coded_columns import asked_columns, codes
 from dalenius.session.ledger import Ledger
 from dalenius.sums.curves import Logistic
 from dalenius.sums.grids import on_grid
-from dalenius.tables import Query, Schema, Source, Table, Unit, compute, count, mean, sum
+from dalenius.tables import (
+    Query,
+    Schema,
+    Source,
+    Table,
+    Unit,
+    compute,
+    count,
+    count_distinct,
+    discover,
+    histogram,
+    mean,
+    sum,
+)
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.totals import Total, exponential, nearest, totals
 from dalenius.tables.engines import KNOWN
@@ -39,7 +53,7 @@ from dalenius.tables.engines.engine import LIMB, LIMIT, ROWS, Engine, fits
 from dalenius.tables.engines.failure import FAILED
 from dalenius.tables.facts.kinds import MOST
 from tests.sample import sampled
-from tests.tables import nasty
+from tests.tables import nasty, reference
 from tests.tables.engines.holds import UNIT, Hold, check_discovery, check_fit, check_release, integers
 from tests.tables.rows import meanings
 
@@ -342,7 +356,7 @@ class EngineContract:
         """One for every value there can be, the same in every engine; a category that is not listed has none."""
         listed, first, last = ["a", "é", "o'b\"\\", "%"], datetime.date(2000, 1, 1), datetime.date(2040, 1, 1)
         how = {"i": (-4, 11), "x": (-2, 2), "s": listed, "b": None, "d": (first, last)}
-        columns = asked_columns(how, extremes.table(SCHEMA), 4, (), None)
+        columns = asked_columns(how, extremes.table(SCHEMA), 4, (), ())
         found = codes(extremes, extremes.table(SCHEMA), columns, Unit.rows())  # type: ignore[arg-type]
         expected = []
         for row in EXTREMES.to_pylist():
@@ -427,6 +441,50 @@ class EngineContract:
                 ):
                     unit = Unit("who", max_rows=most, max_groups=most)
                     assert exact.evaluate(source, query, unit)[query.measures[0]].tolist() == [kept], most
+
+    def test_units_of_several_columns(self, hold: Hold) -> None:
+        """A person in one month, by text, number and date: as any other computes it, with missing ids left out."""
+        random = Random(5)
+        months = [datetime.date(2024, month, 1) for month in (1, 2, 3)]
+        rows = [
+            {
+                "who": random.choice(["ann", "Ann", "bob", None]),
+                "month": random.choice([*months, None]),
+                "n": random.choice([1, 2, None]),
+                "g": random.choice("ab"),
+                "x": random.randrange(50),
+            }
+            for _ in range(200)
+        ]
+        types = [
+            ("who", pa.string()),
+            ("month", pa.date32()),
+            ("n", pa.int64()),
+            ("g", pa.string()),
+            ("x", pa.int64()),
+        ]
+        given, options = hold(pa.Table.from_pylist(rows, pa.schema(types)))
+        with contextlib.closing(Source.open(given, **options)) as source:
+            table = source.table(SCHEMA)
+            every = {
+                "n": count(),
+                "u": count_distinct(),
+                "s": sum("x", (0, 100)),
+                "h": histogram("x", 3, (0, 50)),
+            }
+            for query in (
+                table.agg(u=count_distinct()),
+                table.group_by("month", keys=months).agg(**every),
+                table.group_by("g", keys=discover()).agg(**every),
+            ):
+                for unit in (
+                    Unit(["who", "month"], max_rows=1),
+                    Unit(["n", "who", "month"], max_rows=4, max_groups=1),
+                ):
+                    found = exact.evaluate(source, query, unit)
+                    _, expected = reference.evaluate(rows, query, unit)
+                    for measure in query.measures:
+                        assert found[measure].tolist() == list(expected[measure]), (query, unit, measure)
 
     def test_computed_columns_are_computed_once(self, hold: Hold) -> None:
         """By each statement, for each row: however often other columns, filters, grids and bins mention them."""

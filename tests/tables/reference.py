@@ -36,7 +36,7 @@ def evaluate(rows: Iterable[Row], query: Query, unit: Unit) -> tuple[list[Any], 
     columns = _columns(wanted)
     projected = []
     for row in rows:
-        if unit.column is not None and row[unit.column] is None:
+        if any(row[column] is None for column in unit.columns):
             continue
         seen = _steps(dict(row), query)
         if seen is None:
@@ -45,7 +45,7 @@ def evaluate(rows: Iterable[Row], query: Query, unit: Unit) -> tuple[list[Any], 
         if None in key or (isinstance(query.keys, Keys) and key not in query.keys.rows):
             continue
         content = tuple(_content(column, seen, query) for column in columns)
-        projected.append((None if unit.column is None else row[unit.column], key, content))
+        projected.append((tuple(row[column] for column in unit.columns), key, content))
     if unit.column is not None:
         only_units = all(m.kind == "units" for m in wanted)
         projected = _bounded(projected, query, unit, only_units)
@@ -135,7 +135,8 @@ def _bounded(rows: list[Any], query: Query, unit: Unit, only_units: bool) -> lis
         by_unit[row[0]].append(row)
     kept = []
     for who, own in by_unit.items():
-        seed = _integer(who)
+        integers = [_integer(part) for part in who]
+        seed = integers[0] if len(integers) == 1 else mix(integers)
         most = unit.max_groups if only_units else unit.max_rows
         if query.columns and unit.max_groups < most:
             groups = sorted(

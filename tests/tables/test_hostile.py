@@ -42,6 +42,14 @@ def test_dates_and_text() -> None:
     assert tried(neighbours(stores.frame, "duckdb", units=16, mostly_dates=True), 2, 1) > 100
 
 
+def test_units_of_several_columns(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    assert tried(neighbours(stores.frame, "duckdb", units=16, shared=True), 2, 1) > 100
+    held = stores.postgres(postgres_server.fresh())
+    assert tried(neighbours(held, "postgres", units=4, shared=True), 1, 2) > 10
+    held = stores.sqlite(tmp_path)
+    assert tried(neighbours(held, "duckdb", names=0, forms=False, units=4, shared=True), 1, 3) > 10
+
+
 def test_parquet(tmp_path: Path) -> None:
     assert tried(neighbours(stores.parquet(tmp_path), "duckdb"), 2, 5) > 150
 

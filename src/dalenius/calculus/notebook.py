@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dalenius.calculus.explain import percent
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.decimals import rounded_up
-from dalenius.core.notebook import table
+from dalenius.core.notebook import shortened, table
 
 if TYPE_CHECKING:
     from dalenius.calculus.loss import Loss
@@ -63,6 +63,14 @@ def loss_html(loss: Loss) -> str:
             rows.append((name, view()))
     quick = (time.monotonic() - started) * len(LEVELS) / len(views) < 2 * PATIENCE
     return table(rows) + (_picture([loss.power(level) for level in LEVELS]) if quick else "")
+
+
+def cost_rows(loss: Loss) -> list[tuple[str, str]]:
+    """What a release costs, for tables about something else: the loss, and epsilon from above."""
+    return [
+        ("costs", shortened(loss.expression)),
+        (f"epsilon at delta {DELTAS[0]:g}", f"at most {_epsilon(loss, DELTAS[0])}"),
+    ]
 
 
 def _epsilon(loss: Loss, delta: float) -> str:

@@ -16,9 +16,8 @@ from typing import Any
 import typer
 
 from dalenius.cli import show as screen
-from dalenius.cli.commands import AS_JSON, DAMAGED, EXIT_CODES, command
+from dalenius.cli.commands import DAMAGED, EXIT_CODES, command
 from dalenius.cli.forms import Form
-from dalenius.core import decimals
 from dalenius.errors import InvalidParameter
 
 app = typer.Typer(
@@ -29,6 +28,8 @@ app = typer.Typer(
 )
 
 AMOUNTS = ("budget", "spent", "left")
+READ, EXACT = 4, 17
+"""Digits of an amount that people read, and of one that programs do."""
 WHERE = typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")
 CHECKPOINT = typer.Option(
     None,
@@ -42,8 +43,8 @@ def show(form: Form, where: str = WHERE, checkpoint: str | None = CHECKPOINT) ->
     """What was charged to each budget, to whom, and what is left.
 
     What is spent is what was charged so far, written as a promise and rounded up; what is left is rounded down, at
-    the digits shown. What is promised, at every moment, is the budget. The checkpoint names the last entry: keep it
-    elsewhere, and `ledger verify --checkpoint` can tell that nothing was rewritten.
+    four digits (CSV has all of them). What is promised, at every moment, is the budget. The checkpoint names the last
+    entry: keep it elsewhere, and `ledger verify --checkpoint` can tell that nothing was rewritten.
 
     \b
     JSON keys:
@@ -64,7 +65,8 @@ def show(form: Form, where: str = WHERE, checkpoint: str | None = CHECKPOINT) ->
         screen.print_json(content)
         return
     if form.is_table:
-        rows = [line for account in content["accounts"] for line in _lines(account)]
+        digits = EXACT if form.as_csv else READ
+        rows = [line for account in content["accounts"] for line in _lines(account, digits)]
         form.print(("dataset", "analyst", "unit", "neighbours", *AMOUNTS, "charges", "answers"), rows)
         return
     screen.say(f"Ledger: {where if Path(ledger.store.place).is_absolute() else ledger.store.label}")
@@ -75,11 +77,11 @@ def show(form: Form, where: str = WHERE, checkpoint: str | None = CHECKPOINT) ->
         return
     screen.say()
     header = ("dataset", "unit", "neighbours", *AMOUNTS, "charges", "answers")
-    screen.table(header, [_account(account) for account in accounts])
+    screen.table(header, [_account(account, READ) for account in accounts])
     for account in accounts:
         for sentence in _plan(account):
             screen.say(sentence)
-    rows = [_analyst(account, who) for account in accounts for who in account["analysts"]]
+    rows = [_analyst(account, who, READ) for account in accounts for who in account["analysts"]]
     if rows:
         screen.say()
         screen.table(("dataset", "analyst", "share", "spent", "left"), rows)
@@ -225,8 +227,10 @@ def open_(
         metavar="NAME=SHARE",
         help="What an analyst may spend: ana=1/4 or ana=zcdp:0.2. May be repeated.",
     ),
-    unit: str | None = typer.Option(
-        None, metavar="COLUMN", help="Who is protected: the column that tells people apart. [default: a row]"
+    unit: list[str] = typer.Option(
+        [],
+        metavar="COLUMN",
+        help="Who is protected: the column that tells people apart; once more for a month's. [default: a row]",
     ),
     max_rows: int = typer.Option(1, metavar="ROWS", help="The most rows of one of them that count."),
     replace_one: bool = typer.Option(
@@ -253,7 +257,7 @@ def open_(
             shares=shares,
             ceiling=None if ceiling is None else read_promise(ceiling),
             renewals=renewals,
-            unit=Unit.rows() if unit is None else Unit(unit, max_rows=max_rows),
+            unit=Unit(unit, max_rows=max_rows) if unit else Unit.rows(),
             adjacency=REPLACE_ONE if replace_one else ADD_REMOVE,
         )
         screen.say(f"Opened: {account}, {made.budget!r}; promised in all: {made.promise!r}.")
@@ -386,9 +390,9 @@ def export(
 
 @command(app)
 def convert(
+    form: Form,
     old: str = typer.Argument(metavar="OLD", help="A ledger that dalenius 0.1 wrote."),
     new: str = typer.Argument(metavar="NEW", help="Where there is none yet: a file, or a postgresql:// URL."),
-    as_json: bool = AS_JSON,
 ) -> None:
     """Make a ledger of this version from one that dalenius 0.1 wrote, and close the old one for ever.
 
@@ -406,8 +410,12 @@ def convert(
 
     done = asdict(make(old, new))
     again = done.pop("again")
-    if as_json:
-        screen.print_json({**done, "finished_before": again})
+    done["finished_before"] = again
+    if form.as_json:
+        screen.print_json(done)
+        return
+    if form.is_table:
+        form.print(list(done), [list(done.values())])
         return
     screen.say(f"{'Was converted before' if again else 'Converted'}: {done['new']}")
     screen.say(f"Closed: {done['old']}")
@@ -465,26 +473,26 @@ def _replaced(file: Path, text: str) -> None:
         ) from None
 
 
-def _account(account: dict[str, Any]) -> tuple[str, ...]:
+def _account(account: dict[str, Any], digits: int) -> tuple[str, ...]:
     return (
         account["dataset"],
         account["unit"],
         account["adjacency"].replace("_", "/" if account["adjacency"] == "add_remove" else " "),
-        _numbers(account["budget"], digits=17),
-        _numbers(account["spent"]),
-        _numbers(account["left"], up=False),
+        _numbers(account["budget"], EXACT),
+        _numbers(account["spent"], digits),
+        _numbers(account["left"], digits, up=False),
         str(account["charges"]),
         str(account["answers"]),
     )
 
 
-def _lines(account: dict[str, Any]) -> list[tuple[str, ...]]:
+def _lines(account: dict[str, Any], digits: int) -> list[tuple[str, ...]]:
     """An account, and each of its analysts, in the same columns."""
-    dataset, unit, neighbours, *amounts = _account(account)
+    dataset, unit, neighbours, *amounts = _account(account, digits)
     first = (dataset, "", unit, neighbours, *amounts)
     return [first] + [
         (dataset, name, unit, neighbours, *left, "", "")
-        for _, name, *left in (_analyst(account, who) for who in account["analysts"])
+        for _, name, *left in (_analyst(account, who, digits) for who in account["analysts"])
     ]
 
 
@@ -494,9 +502,9 @@ def _plan(account: dict[str, Any]) -> list[str]:
     renewals = account["renewals"]
     if account["promise"] != account["budget"]:
         often = f" ({renewals['used']} of {renewals['settled']} renewals used)" if renewals["settled"] else ""
-        told.append(f"{name}: promised in all, {_numbers(account['promise'])}{often}.")
+        told.append(f"{name}: promised in all, {_numbers(account['promise'], READ)}{often}.")
     if renewals["used"]:
-        opened = _short(account["kind"], account["exact"]["limit"], up=True)
+        opened = _short(account["kind"], account["exact"]["limit"], up=True, digits=READ)
         told.append(
             f"{name}: a renewal adds the budget to what was left; spent and left are of the {opened} opened so far."
         )
@@ -509,24 +517,24 @@ def _plan(account: dict[str, Any]) -> list[str]:
     return told
 
 
-def _numbers(promise: dict[str, float], digits: int = decimals.DIGITS, up: bool = True) -> str:
+def _numbers(promise: dict[str, float], digits: int, up: bool = True) -> str:
     from dalenius.calculus.guarantees.amounts import shown
 
     return ", ".join(f"{name} {shown(Decimal(repr(value)), digits, up)}" for name, value in promise.items())
 
 
-def _analyst(account: dict[str, Any], who: dict[str, Any]) -> tuple[str, ...]:
+def _analyst(account: dict[str, Any], who: dict[str, Any], digits: int) -> tuple[str, ...]:
     return (
         account["dataset"],
         who["analyst"] or "(no name)",
         who["share"] or ("granted" if who["allowed"] else "any"),
-        _short(account["kind"], who["spent"], up=True),
-        _short(account["kind"], who["left"], up=False) if who["left"] else "",
+        _short(account["kind"], who["spent"], digits, up=True),
+        _short(account["kind"], who["left"], digits, up=False) if who["left"] else "",
     )
 
 
-def _short(kind: str, exact: dict[str, str], up: bool) -> str:
+def _short(kind: str, exact: dict[str, str], digits: int, up: bool) -> str:
     from dalenius.calculus.guarantees.cost import Cost
 
     parts: dict[str, Any] = {name: Fraction(value) for name, value in exact.items()}
-    return Cost(kind, **parts).text(decimals.DIGITS, up)
+    return Cost(kind, **parts).text(digits, up)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from dalenius.cli import attack, demo, infer, ledger, local, serve, show, synthesize, tables
-from dalenius.cli.commands import AS_JSON, BROKEN, EXIT_CODES, UNEXPECTED, command
+from dalenius.cli.commands import BROKEN, EXIT_CODES, UNEXPECTED, command
 from dalenius.cli.forms import Form
 from dalenius.cli.loss_expressions import Expression, evaluate, free_names, known, parse, read_loss
 from dalenius.cli.problems import GrammarError, quoted, single_number
@@ -233,13 +233,13 @@ def _cells(given: str, row: Mapping[str, Any]) -> tuple[str, ...]:
 
 @command(app, cls=Promising)
 def calibrate(
+    form: Form,
     expression: str = typer.Argument(
         metavar="EXPR", help="A loss with one name in place of the number to be found."
     ),
     promise: str = typer.Option(
         ..., "--for", metavar="PROMISE", help="What is to be kept, such as approx:1.0,1e-5."
     ),
-    as_json: bool = AS_JSON,
 ) -> None:
     """Find the parameter that just keeps a promise.
 
@@ -247,7 +247,7 @@ def calibrate(
     Example:
       dalenius calibrate "poisson(0.01, gaussian(sigma)) * 10000" --for approx:1.0,1e-5
 
-    The value printed is rounded to the private side and the promise is verified on it.
+    The value printed is rounded to the private side and the promise is verified on it; CSV has all digits.
 
     \b
     JSON keys:
@@ -262,9 +262,14 @@ def calibrate(
     name = _variable(tree)
     value = _solved(tree, name, wanted)
     rounded = _rounded_safely(tree, name, value, wanted)
-    loss = evaluate(tree, {name: value if as_json else rounded})
+    loss = evaluate(tree, {name: value if form.as_json or form.as_csv else rounded})
     kept = wanted.measure(loss)
-    if as_json:
+    if form.is_table:
+        shown = value if form.as_csv else rounded
+        titles = ("parameter", "value", "promise", "quantity", "at_most", "promised")
+        form.print(titles, [(name, shown, wanted.text, kept.quantity, kept.upper, kept.promised)])
+        return
+    if form.as_json:
         show.print_json(
             {
                 **_about(loss),
@@ -335,9 +340,9 @@ def _rounded_safely(tree: Expression, name: str, value: float, wanted: Guarantee
 
 @command(app)
 def explain(
+    form: Form,
     expression: str = EXPRESSION,
     delta: str = typer.Option(DEFAULT_DELTA, metavar="D", help="Probability of the events left out."),
-    as_json: bool = AS_JSON,
 ) -> None:
     """What a computation means for one person, in plain sentences.
 
@@ -349,24 +354,31 @@ def explain(
       auc: the chance to tell a release made with a person from one made without
       posterior: list of {prior, at_most}, how sure an attacker can become, but for a chance of delta
       text: the sentences
+    In CSV and Markdown each of these numbers is a line: what it is, for which delta, level or prior, and at most how
+    much.
     """
     at = _option("--delta", delta)
     loss = _loss(expression)
-    if not as_json:
+    if not (form.as_json or form.is_table):
         show.say(loss.explain(at))
         return
-    show.print_json(
-        {
-            **_about(loss),
-            "delta": at,
-            "epsilon": loss.epsilon(at),
-            "membership_advantage": loss.membership_advantage(),
-            "power": [{"level": level, "at_most": loss.power(level)} for level in (0.01, 0.05, 0.1)],
-            "auc": loss.auc(),
-            "posterior": [{"prior": p, "at_most": loss.posterior(p, at)} for p in (0.01, 0.1, 0.5)],
-            "text": loss.explain(at),
-        }
-    )
+    content: dict[str, Any] = {
+        "delta": at,
+        "epsilon": loss.epsilon(at),
+        "membership_advantage": loss.membership_advantage(),
+        "power": [{"level": level, "at_most": loss.power(level)} for level in (0.01, 0.05, 0.1)],
+        "auc": loss.auc(),
+        "posterior": [{"prior": p, "at_most": loss.posterior(p, at)} for p in (0.01, 0.1, 0.5)],
+    }
+    if form.as_json:
+        show.print_json({**_about(loss), **content, "text": loss.explain(at)})
+        return
+    rows: list[tuple[str, Any, float]] = [("epsilon", at, content["epsilon"])]
+    rows.append(("membership_advantage", None, content["membership_advantage"]))
+    rows += [("power", each["level"], each["at_most"]) for each in content["power"]]
+    rows.append(("auc", None, content["auc"]))
+    rows += [("posterior", each["prior"], each["at_most"]) for each in content["posterior"]]
+    form.print(("number", "given", "at_most"), rows)
 
 
 @command(app)

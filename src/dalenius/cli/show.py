@@ -67,15 +67,47 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
+LEAST = 24
+"""Letters that a column which is folded must have, or nobody would read it."""
+
+
 def _framed(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Nothing is cut: where lines are too long the widest column is folded, and where that does not do a row becomes
+    a paragraph."""
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    widths = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
+    widest = widths.index(max(widths))
+    room = console.width - (sum(widths) - widths[widest] + 3 * len(widths) + 1)
+    if room < min(LEAST, widths[widest]):
+        _stacked(console, header, rows)
+        return
     frame = Table(header_style="bold")
-    for title in header:
-        frame.add_column(title)
+    for place, title in enumerate(header):
+        frame.add_column(title, no_wrap=place != widest, overflow="fold")
     for row in rows:
         # Text, not str: rich would read square brackets in it as its own markup.
         frame.add_row(*(Text(cell) for cell in row))
-    Console().print(frame)
+    console.print(frame)
+
+
+def _stacked(console: Any, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Each row as lines of a name and a value; what is empty is left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    width = max(map(len, header))
+    for number, row in enumerate(rows):
+        if number:
+            console.print()
+        lines = Table.grid(padding=(0, 2))
+        lines.add_column(no_wrap=True, min_width=width, style="bold")
+        lines.add_column(overflow="fold")
+        for title, cell in zip(header, row, strict=True):
+            if cell:
+                lines.add_row(Text(title), Text(cell))
+        console.print(lines)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from dalenius.cli.commands import AS_JSON, command
+from dalenius.cli.commands import command
+from dalenius.cli.forms import Form
 from dalenius.cli.promises import read_promise
 from dalenius.cli.show import print_json, working
 from dalenius.cli.tables import BUDGET, Opened, names
@@ -15,6 +16,7 @@ from dalenius.errors import InvalidParameter
 
 def synthesize(
     opened: Opened,
+    form: Form,
     columns: str = typer.Option(metavar="COLUMNS", help="Columns, separated by commas; the schema says how."),
     out: Path = typer.Option(
         metavar="FILE", help="Where to write: a .parquet or .csv file that is not there."
@@ -29,7 +31,6 @@ def synthesize(
     ),
     marginals: int = typer.Option(2, help="All sets of this many columns are to be accurate."),
     where: str | None = typer.Option(None, metavar="CONDITION", help="Only rows that satisfy this."),
-    as_json: bool = AS_JSON,
 ) -> None:
     """Made-up rows whose marginals are close to those of the data.
 
@@ -37,7 +38,8 @@ def synthesize(
     from the ledger for nothing, whatever number of rows it asks for.
 
     \b
-    JSON keys: file, rows, columns, error, cost, free, given, remaining.
+    JSON keys: file, rows, columns, error, cost, free, given, remaining. CSV and Markdown have the errors: for each set
+    of columns, which share of the rows its counts are off at most.
     """
     _check(out)
     session = opened.session(budget)
@@ -59,7 +61,13 @@ def synthesize(
             f"{out} could not be written ({problem.strerror}). The answer is in the ledger: the same command again "
             "costs nothing."
         ) from None
-    if as_json:
+    on_record = f"From the ledger, given {made.given}, at no cost now. " if made.free else ""
+    left = f"{on_record}Left: {session.left_in_words()}"
+    if form.is_table:
+        form.print(("columns", "at_most"), [(", ".join(of), error) for of, error in made.error.items()])
+        form.aside(f"Written: {out}, {made.rows} rows. {left}")
+        return
+    if form.as_json:
         content = {
             "file": str(out),
             "rows": made.rows,
@@ -72,8 +80,7 @@ def synthesize(
         }
         print_json(content, indent=None)
         return
-    on_record = f"From the ledger, given {made.given}, at no cost now. " if made.free else ""
-    print(f"{made.summary()}\nWritten: {out}\n{on_record}Left: {session.left_in_words()}")
+    print(f"{made.summary()}\nWritten: {out}\n{left}")
 
 
 def _check(out: Path) -> None:

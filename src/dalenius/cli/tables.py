@@ -51,8 +51,11 @@ class Opened:
     beside: list[str] = typer.Option(
         [], "--and", metavar="NAME=DATA", help="Another table of the same units, for `sql` to join."
     )
-    unit: str | None = typer.Option(
-        None, metavar="ID", help="The column that tells people apart. [default: each row]"
+    unit: list[str] = typer.Option(
+        [],
+        metavar="ID",
+        help="The column that tells people apart; once more for a month's, to protect a person in one month. "
+        "[default: each row]",
     )
     max_rows: list[str] = typer.Option(
         ["1"], metavar="ROWS", help="Rows of one unit that count: 4, or visits=4 for one of several tables."
@@ -102,7 +105,7 @@ class Opened:
             raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
         ledger = self._ledger()
         unit = Unit.rows()
-        if self.unit is not None:
+        if self.unit:
             unit = Unit(self.unit, max_rows=self._rows(), max_groups=self.max_groups)
         source = opened(*self._places(), self._facts(), unit)
         label = dataset_name(source, self.name, needed=True)
@@ -200,7 +203,7 @@ class Asked:
             )
         if agg is None:
             raise InvalidParameter('say what to ask: --agg "n=count(), pay=mean(income, 0, 250000)".')
-        wanted = problems.attempt(lambda: parse_aggregates(agg, session.unit.column)) or {}
+        wanted = problems.attempt(lambda: parse_aggregates(agg, session.unit.columns)) or {}
         if where is not None:
             table = problems.attempt(lambda: table.filter(where)) or table
         grouped = None
@@ -434,7 +437,7 @@ def _selected(session: Session, text: str, keys: str | None) -> Query | CubeQuer
     from dalenius.tables.sql import grouped_by, parse_question
 
     listed = None if keys is None else _listed(session, grouped_by(text), keys)
-    return parse_question(text, session.table, public={}, keys=listed, unit=session.unit.column)
+    return parse_question(text, session.table, public={}, keys=listed, unit=session.unit.columns)
 
 
 def _listed(session: Session, column: str | None, keys: str) -> list[Any]:

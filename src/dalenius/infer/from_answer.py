@@ -58,6 +58,7 @@ def from_answer(answer: Any, *, differences: bool = False) -> Result:
             f"nothing in the answer estimates a population; ask for one of: {', '.join(POPULATION)}."
         )
 
+    answer.plan.unit.check_whole("an estimate with an interval")
     groups = ["" if key == () else f"[{', '.join(map(str, key))}]" for key in answer.keys]
     if differences and len(groups) != 2:
         raise InvalidParameter.of(

@@ -21,13 +21,14 @@ from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss, call
+from dalenius.calculus.notebook import cost_rows
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.discrete_gaussian import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.known import RenyiPair
 from dalenius.calculus.pairs.pair import Pair
-from dalenius.core import checks
+from dalenius.core import checks, notebook
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.arrays import Array
 from dalenius.core.checks import float_up
@@ -37,6 +38,9 @@ from dalenius.noise import discrete_gaussian, discrete_laplace
 Law = Literal["laplace", "gaussian"]
 LARGEST_SCALE = 2.0**50
 """Noise beyond this is refused: no answer would be left."""
+
+SHOWN = 12
+"""So many groups are shown in a notebook."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def law_for(guarantee: Guarantee, noise: Law | None) -> Law:
     return noise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NoisePlan:
     """The size of the noise of every group, and what they cost together."""
 
@@ -116,6 +120,24 @@ class NoisePlan:
     def variances(self) -> Array:
         """The variance of one coordinate's noise in each group; never 0, for precisions are finite."""
         return np.array([max(_variance(self.law, scale), 1e-200) for scale in self.scales])
+
+    def __repr__(self) -> str:
+        number, name = len(self.groups), self.law.capitalize()
+        least, most = f"{min(self.scales):.4g}", f"{max(self.scales):.4g}"
+        wide = least if least == most else f"{least} to {most}"
+        return f"<NoisePlan: {name} noise of scale {wide} on {number} group{'s' * (number != 1)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what it costs, and the noise of the first groups."""
+        number = len(self.groups)
+        facts = [("noise", self.law.capitalize()), ("groups of numbers", str(number)), *cost_rows(self.loss)]
+        head = ("group", "one record moves it by, in l1", "in l2", "scale of the noise")
+        rows = [
+            (str(n), str(group.l1), f"{math.sqrt(group.squared):.4g}", f"{scale:.6g}")
+            for n, (group, scale) in enumerate(zip(self.groups, self.scales, strict=True))
+        ]
+        more = notebook.heading(f"and {number - SHOWN} groups more") if number > SHOWN else ""
+        return notebook.table(facts) + notebook.grid(head, rows[:SHOWN]) + more
 
     def noisy(self, group: int, values: Array) -> Array:
         """Whole numbers with the noise of a group."""

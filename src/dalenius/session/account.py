@@ -142,6 +142,12 @@ class Account:
         who = f", analyst={self.analyst!r}" if self.analyst else ""
         return f"Account({self.dataset!r}, {self.filter.promise!r}{who})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the promise, what is spent and what is left."""
+        from dalenius.session.report import account_html
+
+        return account_html(self)
+
     @property
     def promise(self) -> Guarantee:
         """What people are promised about all that may ever be charged, raises and renewals included."""
@@ -186,12 +192,12 @@ class Account:
         It is the promise of a budget that ends here. The releases keep it if it was settled beforehand to stop at
         this total; at a moment chosen by the answers only `promise` holds (docs/ledger.md).
         """
-        return self.filter.spent(self.balance().total)
+        return self.filter.spent(self.balance().total).read(up=True)
 
     @property
     def remaining(self) -> Guarantee:
         """What this analyst may still spend, rounded down."""
-        return self.filter.left(self.left())
+        return self.filter.left(self.left()).read(up=False)
 
     def left(self) -> Cost:
         """What this analyst may still spend, exactly."""

@@ -292,7 +292,7 @@ def codes(source: Source, table: Table, columns: Sequence[CodedColumn], unit: Un
 
 
 def asked_columns(
-    columns: Any, table: Table, bins: int, private: Iterable[str], unit: str | None
+    columns: Any, table: Table, bins: int, private: Iterable[str], unit: tuple[str, ...]
 ) -> tuple[Asked, ...]:
     """The columns as the user named them, by what the schema says of them or what was said beside them."""
     given: dict[str, Any]
@@ -313,9 +313,9 @@ def asked_columns(
     resolved = {scope.resolve(name): how for name, how in given.items()}
     if len(resolved) < len(given):
         raise InvalidParameter("columns names a column twice.")
-    if unit in resolved:
+    if unit and unit[0] in resolved:
         raise QueryRefused(
-            f"column {unit!r} tells people apart; synthetic people have no such ids. Leave it out."
+            f"column {unit[0]!r} tells people apart; synthetic people have no such ids. Leave it out."
         )
     given_private: Any = [private] if isinstance(private, str) else private
     named: list[Any] = list(given_private) if isinstance(given_private, Iterable) else [None]

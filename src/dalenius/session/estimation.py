@@ -66,6 +66,7 @@ class Estimation:
         budget: Filter | None = None,
     ) -> Estimation:
         """Everything that can be refused is refused here. `budget` is what pays."""
+        unit.check_whole("an estimate with an interval")
         estimator_record(estimate)
         given = named_columns("features", features) | (
             {} if target is None else named_columns("target", target)

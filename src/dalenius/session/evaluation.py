@@ -10,6 +10,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from dalenius.calculus.loss import Loss
+from dalenius.calculus.notebook import cost_rows
+from dalenius.core import notebook
 from dalenius.core.arrays import Reals
 from dalenius.core.checks import failure_probability
 from dalenius.core.decimals import rounded_up
@@ -240,6 +242,24 @@ class Evaluation:
 
     def __repr__(self) -> str:
         return f"<Evaluation: accuracy {self.accuracy}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same numbers as `summary`, and what they cost."""
+        where = "population" if self.sampling else "table"
+        facts = [
+            (f"{self.confidence:.0%} intervals for", f"the {where}, each for itself"),
+            ("rows", str(self.rows)),
+            ("accuracy", str(self.accuracy)),
+        ]
+        facts += [("AUC", str(self.auc))] if len(self.classes) == 2 else []
+        within = rounded_up(float(self.confusion_margins.max()), 2)
+        head = ("label", *(f"predicted {name}" for name in self.classes))
+        entries = [
+            (str(name), *(f"{x:.0f}" for x in row))
+            for name, row in zip(self.classes, self.confusion, strict=True)
+        ]
+        below = notebook.heading(f"each entry within {within}")
+        return notebook.table([*facts, *cost_rows(self.loss)]) + notebook.grid(head, entries) + below
 
     def _place(self, label: Any) -> int:
         if label not in self.classes:

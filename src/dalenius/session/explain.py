@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +12,11 @@ from dalenius.session.accuracy import Within
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.facts.keys import Discover
 from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.plan.in_numbers import DEPENDS, HEAD, in_numbers
 from dalenius.tables.plan.plan import Plan, groups
 from dalenius.tables.release.left_out import left_out
 from dalenius.tables.release.released import Released
 
-DEPENDS = "depends on the data"
 SIZES = (100, 1_000, 10_000, 100_000)
 
 
@@ -96,12 +95,8 @@ class Explanation:
         return Released((), [()], measures, {})
 
     def __str__(self) -> str:
-        lines = ["measure                         one unit moves it by   noise (standard deviation)"]
-        for noise in self.plan.noises:
-            worth, of_one = float(noise.measure.granularity), noise.moved
-            moved = DEPENDS if of_one is None else f"{of_one * worth:.6g}"
-            spread = DEPENDS if math.isnan(noise.sigma) else f"{noise.sigma * worth:.6g}"
-            lines.append(f"{noise.measure.label[:30]:<30}  {moved:<21}  {spread}")
+        head, rows = HEAD, in_numbers(self.plan.noises)
+        lines = [f"{what[:30]:<30}  {moved:<21}  {spread}" for what, moved, spread in (head, *rows)]
         lines.append("")
         lines.append("95 % error by rows in a group: " + ", ".join(f"{n:,}" for n in SIZES))
         for name, aggregate in self.plan.query.aggregates:
@@ -112,6 +107,8 @@ class Explanation:
             lines.append(f"Keys that fewer than about {self.threshold:.0f} units share stay hidden.")
         if gone := left_out(self.plan):
             lines.append(gone)
+        if caveat := self.plan.unit.caveat:
+            lines.append(caveat)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -59,6 +59,7 @@ class Inference:
         budget: Filter | None = None,
     ) -> Inference:
         """Everything that can be refused is refused here. `budget` is what pays."""
+        unit.check_whole("a regression with intervals")
         record = estimator_record(estimator)
         columns, labels = named_columns("features", features), named_columns("target", target)
         if len(labels) != 1:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dalenius.calculus.guarantees import Guarantee
+from dalenius.core.notebook import grid, heading, table
 from dalenius.session.account import Account
 from dalenius.session.entries import SCHEMA, Entry
 from dalenius.session.ledger import Ledger
@@ -62,6 +62,23 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
     }
 
 
+def account_html(account: Account) -> str:
+    """One account, for notebooks: what was charged is rounded up, what is left down."""
+    rows = [("account", account.dataset), ("unit", account.unit)]
+    rows += [("analyst", account.analyst)] if account.analyst else []
+    state = account.state()
+    left = state.left(account.analyst)
+    return table(
+        [
+            *rows,
+            ("promised", promise_text(account.promise, DIGITS)),
+            ("budget", promise_text(state.budget, DIGITS)),
+            ("charged", cost_text(state.balance.total)),
+            ("left", "closed" if state.standing.closed else left_text(left, account.filter.left(left))),
+        ]
+    )
+
+
 def accounts_html(ledger: Ledger) -> str:
     """The accounts as a table, for notebooks: costs rounded up, what is left down."""
     head = ("account", "promised", "budget", "charged", "left", "questions")
@@ -81,13 +98,7 @@ def accounts_html(ledger: Ledger) -> str:
                 str(charges),
             )
         )
-    style = "text-align:left;padding:2px 10px 2px 0"
-    lines = [("th", head), *(("td", row) for row in rows)]
-    table = "".join(
-        "<tr>" + "".join(f'<{tag} style="{style}">{html.escape(cell)}</{tag}>' for cell in row) + "</tr>"
-        for tag, row in lines
-    )
-    return f'<p>Ledger {html.escape(ledger.store.label)}</p><table class="dalenius">{table}</table>'
+    return heading(f"Ledger {ledger.store.label}") + grid(head, rows)
 
 
 def _share(account: Account, name: str) -> str | None:

@@ -223,7 +223,8 @@ class Session:
 
     def __str__(self) -> str:
         heading = f"Session on {self.account.dataset!r}: {self._held}, {self.unit!r}"
-        return "\n".join([heading, *story(self.account, *self._like())])
+        caveat = [self.unit.caveat] if self.unit.caveat else []
+        return "\n".join([heading, *story(self.account, *self._like()), *caveat])
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -254,7 +255,7 @@ class Session:
 
         `print(session)` says it in words: how many more questions like the last it is enough for.
         """
-        return self.account.filter.budget_left(self.account.left())
+        return self.account.filter.budget_left(self.account.left()).read(up=False)
 
     def left_in_words(self) -> str:
         """What is left, at four digits, and how many more questions like the last one that is enough for.
@@ -584,7 +585,7 @@ class Session:
         asked = self.table if table is None else table
         query, rows, most = truncation.question(asked, up_to)
         answer = self.release(query, budget, accuracy=accuracy, confidence=confidence)
-        return truncation.Truncation(answer, str(self.unit.column), rows, most)
+        return truncation.Truncation(answer, self.unit.each, rows, most)
 
     def continual(self, query: Query, budget: Budget | None = None) -> Feed:
         """A count by period that keeps being published as periods come in, for one charge.
@@ -663,11 +664,13 @@ class Session:
             guarantee): it is then given the largest guarantee, to four digits, that a fit for the budget can have.
             Or a pipeline, as above.
         features
-            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}. With
-            `PrivateBounds` some may have none; those are found.
+            Columns or expressions, as a list where the schema has their bounds or categories, or with them: {"age":
+            (18, 90), "town": ["Ulm", "Bern"]}. A category is a 1 among zeros, computed in the engine. With
+            `PrivateBounds` some may have no bounds; those are found.
         target
-            A column, an expression, or a condition (1 or 0) for a classifier; or several, as a list or with their
-            bounds: each gets a model of its own, and the guarantee is for all of them together.
+            A column, an expression, or a condition (1 or 0) for a classifier; of a classifier with `classes` the column
+            that holds them. Or several, as a list or with their bounds: each gets a model of its own, and the guarantee
+            is for all of them together.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
         budget
@@ -770,8 +773,8 @@ class Session:
         >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="never"))
         >>> m = s.fit(dp.learn.LogisticRegression(dp.ZCDP(0.5)), {"age": (18, 90)}, "pay > 5")
         >>> how_good = s.evaluate(m, ["age"], "pay > 5", budget=dp.ZCDP(0.1))
-        >>> how_good.accuracy.low > 0.9, round(s.remaining.rho, 9)
-        (True, 0.4)
+        >>> how_good.accuracy.low > 0.9, s.remaining.shortened(up=False)
+        (True, ZCDP(rho=0.4))
         """
         from dalenius.session.evaluating import Evaluating
 
@@ -1016,6 +1019,7 @@ class Session:
         fit is free) are bounded for the person's own record, all other releases by the worst case, and the whole by
         the budget.
         """
+        self.unit.check_whole("a report about one person")
         return report(self.account, self._fits)
 
     # -- before paying --------------------------------------------------------------------------------
@@ -1312,7 +1316,7 @@ class Session:
             raise InvalidParameter(
                 f"public is {shown(public)}; it must be a mapping of names to public tables, as {{'regions': frame}}."
             )
-        return {"public": {} if public is None else public, "keys": keys, "unit": self.unit.column}
+        return {"public": {} if public is None else public, "keys": keys, "unit": self.unit.columns}
 
     def _within_reach(self, asked: Query | Together, accuracy: Within) -> str | None:
         """What is left, said as an accuracy."""
@@ -1500,10 +1504,16 @@ class Session:
 
 def _known(unit: Unit, source: Source) -> None:
     names = [f.name for f in source.fields]
-    if unit.column is not None and unit.column not in names:
-        raise QueryRefused(
-            f"there is no column {unit.column!r} to tell units by; {nearest(unit.column, names)}."
-        )
+    for column in unit.columns:
+        if column not in names:
+            computed = (
+                ""
+                if column.isidentifier()
+                else " What is computed of others is made where the data is: a view."
+            )
+            raise QueryRefused(
+                f"there is no column {column!r} to tell units by; {nearest(column, names)}.{computed}"
+            )
 
 
 def _forgotten_with(session: Session) -> Path:

@@ -34,6 +34,7 @@ from dalenius.session.log import (
     promise_text,
     read_log,
 )
+from dalenius.tables.facts.unit import Unit
 
 if TYPE_CHECKING:
     from dalenius.session.account import Account
@@ -161,7 +162,13 @@ class _Account:
         elif isinstance(unit, Mapping) and unit.get("kind") == "id":
             rows_ = f"{unit['max_rows']} row{'s' * (unit['max_rows'] != 1)}"
             who = f"each {unit['column']}, of whom at most {rows_} count{'s' * (unit['max_rows'] == 1)}"
-        return f"Who is protected: {who}. The promise is about what changes when one of them is {kind}."
+        caveat = ""
+        if isinstance(unit, Mapping) and str(unit.get("kind")).startswith("several ids"):
+            own = Unit.from_record(unit)
+            who, caveat = f"each {own.each}, of whom at most {own.max_rows} rows count", f" {own.caveat}"
+        return (
+            f"Who is protected: {who}. The promise is about what changes when one of them is {kind}.{caveat}"
+        )
 
     def _cards(self) -> str:
         assert self.left is not None

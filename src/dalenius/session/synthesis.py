@@ -85,7 +85,7 @@ class Synthesis:
         price = pays.price(budget)
         if not isinstance(table, Table):
             raise InvalidParameter(f"table is {shown(table)}; it must be session.table, or steps on it.")
-        asked = asked_columns(columns, table, bins, private_bins, unit.column)
+        asked = asked_columns(columns, table, bins, private_bins, unit.columns)
         sets = _sets(marginals, table, [column.name for column in asked])
         hidden = [column for column in asked if isinstance(column, PrivatelyBinned)]
         edges, guarantee = None, price

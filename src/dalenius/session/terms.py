@@ -220,6 +220,8 @@ def checked_name(what: str, text: object) -> str:
 def _said(word: str, value: object) -> str:
     if word == "reserve":
         return "no reserve" if value is None else f"a reserve of {value}"
+    if word == "unit":
+        return f"unit {unit_text(value)}" if isinstance(value, Mapping) else f"unit {value!r}"
     if isinstance(value, Mapping):
         numbers = ",".join(str(part) for name, part in value.items() if name != "kind")
         return f"{word} {value['kind']}:{numbers}" if numbers else f"{word} {value['kind']}"

@@ -61,6 +61,7 @@ class Testing:
         if len(given) != len(test.columns):
             wanted = "one column" if len(test.columns) == 1 else "one feature and a target, different columns"
             raise InvalidParameter(f"the {test.method} is about {wanted}.")
+        unit.check_whole("a test")
         if unit.column is not None and unit.max_rows > 1:
             raise InvalidParameter(
                 f"a unit may have {unit.max_rows} rows, which may be alike, and tests take rows to be independent; use "

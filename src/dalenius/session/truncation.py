@@ -91,7 +91,7 @@ def question(table: Table | Tables, up_to: int | None) -> tuple[Query, int, int]
     if most <= rows:
         raise InvalidParameter.of(
             "up_to",
-            f"up_to is {most}; it must be more than the {rows} rows that count of each {unit.column}.",
+            f"up_to is {most}; it must be more than the {rows} rows that count of each {unit.each}.",
         )
     name, taken = "rows", {known.lower() for known in table.names}
     while name in taken:

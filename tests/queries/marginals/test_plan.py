@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -65,3 +67,16 @@ def test_predicted_errors_are_near_real_ones(mu: float) -> None:
         off = made.release(rows).answers() - workload.answers(rows)
     real = math.sqrt(float(np.mean(off**2)))
     assert real / 3 <= made.predicted_error(3000) <= 3 * real
+
+
+def test_a_plan_is_shown_with_its_shares() -> None:
+    plan = mechanism(dp.GDP(4.0)).plan(5000)
+    assert repr(plan) == (
+        f"<Plan of marginals: {len(plan.shape)} single columns and all {plan.rounds} marginals of several columns>"
+    )
+    some = replace(plan, rounds=1)
+    assert f"1 of {len(plan.scopes)} marginals" in repr(some)
+    parts = [float(part) for part in re.findall(r">([\d.]+)% of the budget<", plan._repr_html_())]
+    assert len(parts) == 3
+    assert sum(parts) == pytest.approx(100, abs=0.2)
+    assert parts[1] == pytest.approx(100 * (1 - 1 / 256) * plan.single, abs=0.06)

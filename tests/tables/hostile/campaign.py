@@ -38,12 +38,15 @@ def neighbours(
     forms: bool = True,
     units: int = 32,
     mostly_dates: bool = False,
+    shared: bool = False,
 ) -> Try:
-    """A world and questions: does anything tell its neighbours apart?"""
+    """A world and questions: does anything tell its neighbours apart? shared: units have ids of several columns, and
+    share the first of them with other units."""
 
     def attempt(data: st.DataObject, random: Random, tally: Tally) -> None:
         world = worlds(random, engine, names, units=units, equal=equal, forms=forms)
-        asked = [data.draw(questions(world.names, mostly_dates)) for _ in range(QUESTIONS)]
+        world = world.shared(random) if shared else world
+        asked = [data.draw(questions(world.names, mostly_dates, shared)) for _ in range(QUESTIONS)]
         judge(store, world, asked, tally)
 
     return attempt

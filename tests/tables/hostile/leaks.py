@@ -39,6 +39,10 @@ def _dated(_folder: Path) -> Try:
     return neighbours(stores.frame, "duckdb", units=16, mostly_dates=True)
 
 
+def _shared(_folder: Path) -> Try:
+    return neighbours(stores.frame, "duckdb", units=16, shared=True)
+
+
 def _made(folder: Path) -> Try:
     return syntheses_and_feeds("duckdb", folder)
 
@@ -65,6 +69,12 @@ def _unclamped(patch: pytest.MonkeyPatch) -> None:
 
 def _unbounded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(exact, "bounded", lambda rows, *_: rows)
+
+
+def _by_the_first(patch: pytest.MonkeyPatch) -> None:
+    """Of an id of several columns one counts: rows of another unit decide which of a unit's are kept."""
+    bounded = exact.bounded
+    patch.setattr(exact, "bounded", lambda *given: bounded(*given[:-1], given[-1][:1]))
 
 
 def _after(patch: pytest.MonkeyPatch, change: Callable[[ExactTable], ExactTable]) -> None:
@@ -153,9 +163,9 @@ def _related(_folder: Path) -> Try:
 
 
 def _globally(patch: pytest.MonkeyPatch) -> None:
-    def truncate(engine: Any, scope: Any, unit: str, most: int, by: Any, used: Any) -> None:
+    def truncate(engine: Any, scope: Any, unit: Any, most: int, by: Any, used: Any) -> None:
         """The first rows of the table, and not of each unit."""
-        identity, kind = scope.identity(unit)
+        identity, kind = scope.identity(unit[0])
         rows = scope.rows.mutate(__h=truncation._mixed(engine.integer(kind, identity), []))
         rows = rows.mutate(__rank=ibis.row_number().over(ibis.window(order_by=[rows["__h"]])))
         scope.rows = rows.filter(rows["__rank"] < 4 * most).drop("__rank", "__h")
@@ -168,7 +178,7 @@ def _added(patch: pytest.MonkeyPatch) -> None:
     _unbounded(patch)
 
     def bound(self: PrivateJoin, unit: Unit) -> Unit:
-        return Unit(str(unit.column), max_rows=unit.max_rows + self.right)
+        return Unit(unit.columns, max_rows=unit.max_rows + self.right)
 
     patch.setattr(PrivateJoin, "bound", bound)
 
@@ -225,6 +235,7 @@ def _of_long_months(patch: pytest.MonkeyPatch) -> None:
 LEAKS = (
     Planted("a value is not clamped", _unclamped),
     Planted("the rows of a unit are not bounded", _unbounded),
+    Planted("units of several columns are bounded by the first of them", _by_the_first, MADE, _shared),
     Planted("the type of an answer depends on its size", _typed),
     Planted("groups appear when somebody is in them", _appearing),
     Planted("a message quotes a value", _quoting, worlds=60),

@@ -85,7 +85,7 @@ class Question:
     def labels(self) -> list[str]:
         """What kind of question it is, for a tally: aggregates, steps, unit, keys, language."""
         keys = "discovered keys" if self.keys == "discover" else "listed keys" if self.by else "no groups"
-        unit = "unit: a row" if self.unit.is_row else "unit: an id"
+        unit = f"unit: {('a row', 'an id', 'several ids')[len(self.unit.columns)]}"
         if self.sql is not None:
             calls = [name for name, call in {**_SPELLED, **_COUNTED}.items() if f"{call}(" in self.sql]
             steps = ["public join"] * (" JOIN " in self.sql) + ["filter"] * (" WHERE " in self.sql)
@@ -100,7 +100,7 @@ class Question:
         """The question, built against a table; whatever is refused is refused here, before any charge."""
         keys = discover() if self.keys == "discover" else self.keys
         if self.sql is not None:
-            return parse_sql(self.sql, table, unit=self.unit.column, public=self.public, keys=keys)
+            return parse_sql(self.sql, table, unit=self.unit.columns, public=self.public, keys=keys)
         for kind, *given in self.steps:
             if kind == "filter":
                 table = table.filter(*given)
@@ -303,12 +303,15 @@ def _told(policy: Any) -> dict[str, Any]:
 
 
 @st.composite
-def questions(draw: st.DrawFn, names: Mapping[str, str], mostly_dates: bool = False) -> Question:
+def questions(
+    draw: st.DrawFn, names: Mapping[str, str], mostly_dates: bool = False, shared: bool = False
+) -> Question:
     """A question in Python, or one time in four in SQL, for columns of these names. mostly_dates: about dates, moments
-    and text, whatever else it could be about."""
+    and text, whatever else it could be about. shared: of units with an id of several columns, the id before all."""
     shapes = (_OF_DATES, _WHERE_DATES) if mostly_dates else ()
     writer = _Writer(draw, names, *shapes)
-    unit = draw(st.sampled_from(units(names)))
+    possible = [unit for unit in units(names) if not shared or (unit.beside and unit.column == names["id"])]
+    unit = draw(st.sampled_from(possible))
     schema = _schema(draw, names)
     if draw(st.integers(0, 3)) == 0:
         return _in_sql(draw, writer, unit, schema)
@@ -326,6 +329,9 @@ def units(names: Mapping[str, str]) -> list[Unit]:
         Unit(names["id"], max_rows=3, max_groups=2),
         Unit(names["who"], max_rows=2),
         Unit(names["who"], max_rows=3, max_groups=1),
+        Unit([names["id"], names["who"]], max_rows=1),
+        Unit([names["id"], names["who"]], max_rows=2, max_groups=1),
+        Unit([names["who"], names["id"]], max_rows=3, max_groups=2),
     ]
 
 

@@ -111,7 +111,7 @@ class Related:
         )
         keys = discover() if self.keys == "discover" else self.keys
         if self.sql is not None:
-            return parse_sql(self.sql, tables, unit=self.unit.column, keys=keys)
+            return parse_sql(self.sql, tables, unit=self.unit.columns, keys=keys)
         table = _stepped(tables["data"], self.ours)
         if self.on is not None:
             table = table.join(_stepped(tables["other"], self.theirs), on=self.on, how=self.how)
@@ -186,9 +186,9 @@ def related(draw: st.DrawFn, names: Mapping[str, str]) -> Related:
         return draw(st.sampled_from(options))
 
     writer = _Writer(draw, names)
-    column = pick([names["id"], names["who"]])
+    ids = pick([(names["id"],), (names["who"],), (names["id"], names["who"])])
     rows = {"data": pick([1, 2, 3]), "other": pick([1, 2, 3])}
-    unit = Unit(column, max_rows=rows, max_groups=pick([None, None, 1, 2]))
+    unit = Unit(ids, max_rows=rows, max_groups=pick([None, None, 1, 2]))
     schemas = {"data": _schema(draw, names), "other": _schema(draw, names)}
     ours = tuple(_own_step(draw, writer, "Mine", OWN) for _ in range(pick([0, 0, 1])))
     on: tuple[str, ...] | None = None
@@ -196,13 +196,13 @@ def related(draw: st.DrawFn, names: Mapping[str, str]) -> Related:
     if pick([True] * 5 + [False]):
         more = draw(st.lists(st.sampled_from(JOINED_ON), max_size=2, unique=True))
         on, how = (
-            (column, *(names[role] for role in more if names[role] != column)),
+            (*ids, *(names[role] for role in more if names[role] not in ids)),
             pick(["inner", "inner", "left"]),
         )
         if draw(st.integers(0, 4)) == 0 and not ours:
             return _in_sql(draw, writer, unit, schemas, on, how)
         right = _Writer(draw, names)
-        counted = pick([False] * 4 + [True]) and len(on) == 1
+        counted = pick([False] * 4 + [True]) and on == ids
         theirs = tuple(_own_step(draw, right, "Theirs", OWN) for _ in range(pick([0, 0, 1])))
         if counted:
             theirs = (*theirs, ("per unit", "Rows"))

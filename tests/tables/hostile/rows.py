@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -257,6 +257,17 @@ class World:
     def table(self, number: int | None) -> Sequence[Row]:
         """The table, or one of its neighbours, whose own rows stand in the middle."""
         return [row for part in self.parts(number) for row in part]
+
+    def shared(self, random: Random) -> World:
+        """The same, in which the id of every neighbour's unit is also that of ordinary rows; their `who` is not."""
+        ids = COLUMNS["id"].ordinary
+        return replace(
+            self,
+            neighbours=tuple(
+                tuple((some, *row[1:]) for row in rows)
+                for rows, some in ((rows, random.choice(ids)) for rows in self.neighbours)
+            ),
+        )
 
     def random(self, *place: object) -> Random:
         """The same for the same place in the same world."""

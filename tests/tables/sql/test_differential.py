@@ -284,7 +284,7 @@ def compared(seed: int) -> Iterator[str]:
         text, plain = question(rng)
         unit = Unit("id", max_rows=1000) if "DISTINCT" in text else Unit.rows()
         try:
-            query = parse_sql(text, people, public=tables, unit="id")
+            query = parse_sql(text, people, public=tables, unit=("id",))
         except QueryRefused as refused:
             if "could overflow" in str(
                 refused

@@ -88,7 +88,7 @@ def test_every_aggregate() -> None:
         "q": mean("CASE WHEN age > 5 THEN income END", (0, 3)),
         "r": histogram("age", 4, (-1, 1)),
     }
-    assert parse_sql(text, PEOPLE, unit="id") == PEOPLE.agg(**asked)
+    assert parse_sql(text, PEOPLE, unit=("id",)) == PEOPLE.agg(**asked)
 
 
 def test_public_tables() -> None:
@@ -178,7 +178,7 @@ def test_names_by_default() -> None:
 )
 def test_what_is_refused(text: str, reason: str) -> None:
     with pytest.raises(InvalidParameter, match=reason):
-        parse_sql(text, PEOPLE, unit="id", public={"zips": ZIPS})
+        parse_sql(text, PEOPLE, unit=("id",), public={"zips": ZIPS})
 
 
 REGIONS = {"code": ["CA", "NY"], "age": [1, 2], "region": ["w", "e"]}
@@ -186,7 +186,7 @@ PUBLIC = {"zips": ZIPS, "regions": REGIONS, "pairs": {"a": ["CA", "CA"], "b": ["
 
 
 def asked(text: str) -> Any:
-    return parse_sql(text, PEOPLE, unit="id", public=PUBLIC)
+    return parse_sql(text, PEOPLE, unit=("id",), public=PUBLIC)
 
 
 def test_qualifiers_are_resolved() -> None:
@@ -416,7 +416,7 @@ def test_the_distinct_units_of_rows() -> None:
 )
 def test_a_list_of_aggregates(text: str) -> None:
     expected: dict[str, Any] = {"n": count(), "pay": mean("income", (0, 250_000)), "u": count_distinct()}
-    assert parse_aggregates(text, "id") == expected
+    assert parse_aggregates(text, ("id",)) == expected
 
 
 def test_a_bad_list_of_aggregates() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
@@ -127,6 +128,27 @@ class Guarantee(ABC):
         }
         return replace(self, **numbers) if numbers else self  # type: ignore[type-var]
 
+    def read(self, *, up: bool) -> Self:
+        """The same promise, which `print` shows at the digits people read: rounded up if spent, down if it is left.
+
+        It is exact all the same, and `repr` and records say so. A promise that nobody said this of is printed exactly:
+        rounded down it would promise too little, rounded up more than is left.
+
+        >>> import dalenius as dp
+        >>> left = dp.ApproxDP(2.9171622818153957, 1e-5).read(up=False)
+        >>> print(left)
+        ApproxDP(epsilon=2.917, delta=1e-05)
+        >>> left
+        ApproxDP(epsilon=2.9171622818153957, delta=1e-05)
+        """
+        found = copy(self)
+        object.__setattr__(found, "_up", up)
+        return found
+
+    def __str__(self) -> str:
+        up: bool | None = vars(self).get("_up")
+        return repr(self if up is None else self.shortened(up=up))
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the promise, and what it leaves to an attacker."""
         loss = self.loss()
@@ -134,7 +156,7 @@ class Guarantee(ABC):
         found = percent(loss.power(0.01))
         return notebook.table(
             [
-                ("promise", repr(self)),
+                ("promise", str(self)),
                 ("a guess who is in is right", f"at most {right}"),
                 ("found at 1 % false alarms", f"at most {found}"),
             ]

@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from dalenius.core import notebook
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.infer.glm.far_steps import FarSteps
+from dalenius.infer.regression.plan import expected
 from dalenius.infer.regression.reach import Probe, Weights, longest_reach
 from dalenius.infer.scores.averaged_newton import Shares
 from dalenius.infer.scores.score import Score
@@ -38,7 +40,7 @@ class CurvedScore:
     curvature: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """For `size` coefficients an outcome, of `count` rows, with mu for all steps together."""
 
@@ -52,6 +54,30 @@ class Plan:
     nearest: float
     reach: float = 1.0
     probe: Probe | None = None
+
+    def __repr__(self) -> str:
+        many = f"{self.size} coefficient{'s' * (self.size != 1)}"
+        return f"<Plan of {many} of about {self.count:.4g} rows: {expected(self.feasible)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what is known, and how mu^2 is divided."""
+        left, shares = 1 - self.steps.share, self.shares
+        divided = {
+            "for the first steps": self.steps.share,
+            "for the curvature": left * shares.bend,
+            "for the steps that count": left * shares.steps,
+            "for squared scores": left * shares.square,
+        }
+        return notebook.table(
+            [
+                ("plan", expected(self.feasible)),
+                ("coefficients", str(self.size)),
+                ("rows, about", f"{self.count:.4g}"),
+                ("mu", f"{self.mu:.4g}"),
+                ("reach of a row", f"{self.reach:.4g}"),
+                *((name, f"{share:.1%} of mu^2") for name, share in divided.items()),
+            ]
+        )
 
     def reaching(self) -> Plan:
         """The same, as far out as can be paid for."""

@@ -335,7 +335,7 @@ def power_curve(
     powers = {"without noise": np.array([_Power(test, level, False, replicates, effect)(n) for n in numbers])}
     for promise in guarantees:
         sized = replace(test, guarantee=checked_guarantee(promise))
-        powers[str(promise)] = np.array([_Power(sized, level, True, replicates, effect)(n) for n in numbers])
+        powers[repr(promise)] = np.array([_Power(sized, level, True, replicates, effect)(n) for n in numbers])
     return PowerCurve(test.method, np.array(numbers, dtype=np.int64), powers, level)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtr
 
+from dalenius.core import notebook
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.infer.regression.reach import PROBE, Probe, Weights, longest_reach
 from dalenius.infer.scores.averaged_newton import Shares
@@ -26,7 +27,7 @@ SEEN = 3
 """The same, for what was seen of the rows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Shares of mu^2. `feasible` is whether an interval can be expected."""
 
@@ -40,6 +41,26 @@ class Plan:
     feasible: bool
     roomy: bool
     """Whether curvature can be expected to stand out by far: columns may depend on each other."""
+
+    def __repr__(self) -> str:
+        rounds = f"{self.rounds} round{'s' * (self.rounds != 1)} of steps"
+        return f"<Plan of a regression: {rounds}; {expected(self.feasible)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how mu^2 is divided."""
+        main = self.main
+        shares = {
+            "to standardise columns": self.standardise,
+            "for the scale on the way": self.first_scale * self.rounds,
+            "for the first curvature": self.first_bend,
+            "for the first steps": self.first_steps,
+            "for the scale": self.scale,
+            "for the curvature": main.bend,
+            "for the steps that count": main.steps,
+            "for squared scores": main.square,
+        }
+        rows = [(name, f"{share:.1%} of mu^2") for name, share in shares.items() if share]
+        return notebook.table([("plan", expected(self.feasible)), ("rounds", str(self.rounds)), *rows])
 
 
 @dataclass(frozen=True)
@@ -122,6 +143,11 @@ def plan(facts: Facts, weights: Weights) -> Plan:
         feasible=least <= 0.35,
         roomy=max(ROOM * least, wanted) <= 0.3,
     )
+
+
+def expected(feasible: bool) -> str:
+    """Whether an interval can be expected, in words."""
+    return "an interval can be expected" if feasible else "too few rows for an interval"
 
 
 def _rounds(noise: float) -> int:

@@ -21,6 +21,7 @@ from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import listed
 from dalenius.learn.data.targets import Bounds, Targets, numbers
+from dalenius.learn.models.in_notebooks import InNotebooks
 from dalenius.learn.models.reported import Reported
 from dalenius.mechanisms import Exponential
 from dalenius.mechanisms._support.epsilon_calibration import affordable, scale_for
@@ -33,7 +34,7 @@ PLACES = range(0, STEPS + 1, 1 << 8)
 
 
 @dataclass(eq=False, repr=False)
-class ScalarEstimator(Reported, BaseEstimator):  # type: ignore[misc]
+class ScalarEstimator(InNotebooks, Reported, BaseEstimator):  # type: ignore[misc]
     """Numbers in public bounds, on a grid, and a promise kept by an exponential mechanism."""
 
     guarantee: Guarantee

@@ -23,12 +23,13 @@ from dalenius.learn.data.parameters import approximate
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import labels_of, matrix, same
 from dalenius.learn.methods import isolated
+from dalenius.learn.models.in_notebooks import InNotebooks
 from dalenius.learn.models.subsample_aggregate import silent
 from dalenius.noise import uniform_integers
 
 
 @dataclass(eq=False, repr=False)
-class PATEClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PATEClassifier(ClassifierMixin, MetaEstimatorMixin, InNotebooks, BaseEstimator):  # type: ignore[misc]
     """Teachers on disjoint parts of the records vote on public queries; a student learns from the noisy winners.
 
     (Papernot et al. 2018; Redberg 2023, Algorithm 6, with a sharper test.) Every record goes to one of the `teachers`,

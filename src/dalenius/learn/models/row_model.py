@@ -16,13 +16,14 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_norm, constant_column
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import RecordBlocks, Records, Rows, factors, matrix, records
+from dalenius.learn.models.in_notebooks import InNotebooks
 from dalenius.learn.models.reported import Reported
 
 Blocks = Callable[[], Iterable[tuple[Reals, Reals]]]
 
 
 @dataclass(eq=False, repr=False)
-class RowModel(Reported, BaseEstimator):  # type: ignore[misc]
+class RowModel(InNotebooks, Reported, BaseEstimator):  # type: ignore[misc]
     """Rows have norm `row_norm` at most; a constant column is the last one, if there is one."""
 
     guarantee: Guarantee

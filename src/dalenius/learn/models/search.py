@@ -23,6 +23,7 @@ from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone, pays_for_all
 from dalenius.learn.data.rows import matrix, one_each, same
 from dalenius.learn.data.targets import Targets, numbers
+from dalenius.learn.models.in_notebooks import InNotebooks
 from dalenius.learn.models.reported import Reported
 from dalenius.mechanisms import Gaussian, Laplace
 from dalenius.noise import uniform_integers
@@ -52,7 +53,7 @@ class _Trial:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSearch(MetaEstimatorMixin, Reported, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(MetaEstimatorMixin, InNotebooks, Reported, BaseEstimator):  # type: ignore[misc]
     """Fits `estimator` with several candidates and keeps the best; one loss for all of it. Add/remove neighbours.
 
     Each trial takes a candidate (a dict of parameters), fits it with its share of the budget, and scores it: on

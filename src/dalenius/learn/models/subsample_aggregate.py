@@ -19,6 +19,7 @@ from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import matrix, one_each
 from dalenius.learn.methods import isolated
+from dalenius.learn.models.in_notebooks import InNotebooks
 from dalenius.learn.models.reported import Reported
 from dalenius.mechanisms import Gaussian, KNorm
 from dalenius.noise import uniform_integers
@@ -27,7 +28,7 @@ Extract = Callable[[Any], Any]
 
 
 @dataclass(eq=False, repr=False)
-class SubsampleAggregate(MetaEstimatorMixin, Reported, BaseEstimator):  # type: ignore[misc]
+class SubsampleAggregate(MetaEstimatorMixin, InNotebooks, Reported, BaseEstimator):  # type: ignore[misc]
     """Fits `estimator` on `parts` disjoint random parts; releases the mean of what `extract` reads off, plus noise.
 
     Every record goes to one part, chosen independently and uniformly, so that adding or removing a record changes one

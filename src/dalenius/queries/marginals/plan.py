@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dalenius.calculus.guarantees import PureDP
+from dalenius.core import notebook
 from dalenius.queries.marginals.junction_tree import Scope
 from dalenius.queries.marginals.spending import Prices
 from dalenius.queries.workload.workload import Workload
@@ -28,7 +29,7 @@ SINGLE_NORM = 0.6
 """The l2 norm of the distribution of a column: .6 on average in the same tables."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """The marginals of several columns to measure, of `scopes`, and the part of the budget for single columns."""
 
@@ -52,6 +53,28 @@ class Plan:
         if 2 * rounds > len(scopes) or errors[2] < CLEARLY_BETTER**2 * errors[1]:
             some, errors[1] = every, errors[2]
         return some if errors[1] < errors[0] else none
+
+    def __repr__(self) -> str:
+        return f"<Plan of marginals: {len(self.shape)} single columns and {self._several}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what is measured, and for which part of the budget."""
+        rest = (1 - TOTAL_SHARE) * (1 - self.single)
+        return notebook.table(
+            [
+                ("promise", repr(self.prices.promise)),
+                ("rows, about", f"{self.rows:.4g}"),
+                ("number of rows", f"{TOTAL_SHARE:.1%} of the budget"),
+                (f"{len(self.shape)} single columns", f"{(1 - TOTAL_SHARE) * self.single:.1%} of the budget"),
+                (self._several, f"{rest:.1%} of the budget"),
+            ]
+        )
+
+    @property
+    def _several(self) -> str:
+        """Which marginals of several columns are measured."""
+        chosen = f"all {self.rounds}" if self.everything else f"{self.rounds} of {len(self.scopes)}"
+        return f"{chosen} marginals of several columns"
 
     @property
     def everything(self) -> bool:

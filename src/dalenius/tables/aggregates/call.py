@@ -24,12 +24,12 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A function and its arguments, for an aggregate to read. unit: the id of units, where they have one."""
+    """A function and its arguments, for an aggregate to read. unit: the columns of the units' id, if any."""
 
     tree: Any
     name: str
     arguments: tuple[Any, ...]
-    unit: str | None = None
+    unit: tuple[str, ...] = ()
     order: Order | None = None
 
     def __str__(self) -> str:

@@ -40,12 +40,12 @@ class CountDistinct(Direct):
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:
-        """COUNT_DISTINCT(), or COUNT(DISTINCT id) of the unit's id."""
+        """COUNT_DISTINCT(), or COUNT(DISTINCT id) of the unit's id: of all its columns, where there are several."""
         if call.name == "count_distinct":
             call.at_most(0)
-        elif call.unit is None or call.column_names != [call.unit]:
+        elif not call.unit or call.column_names != [*call.unit]:
             of = (
-                f"COUNT(DISTINCT {call.unit})"
+                f"COUNT(DISTINCT {', '.join(call.unit)})"
                 if call.unit
                 else "the distinct units, which here are the rows: COUNT(*)"
             )

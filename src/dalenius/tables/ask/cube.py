@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dalenius.core import notebook
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.ask.query import Query, Table
@@ -53,7 +54,7 @@ class Cube:
         return CubeQuery(self.columns, self.lists, self.sets, tuple(queries))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CubeQuery:
     """A question about a table and its margins, one query for each."""
 
@@ -70,6 +71,14 @@ class CubeQuery:
             name if names.count(name) == 1 else f"{name} ({number})": query
             for number, (name, query) in enumerate(zip(names, self.queries, strict=True))
         }
+
+    def __repr__(self) -> str:
+        number = len(self.queries) - 1
+        return f"<Cube{repr(self.queries[0])[1:-1]} and {number} margin{'s' * (number != 1)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the question about all columns, and the margins beside it."""
+        return notebook.table([*self.queries[0].facts(), ("margins", "; ".join([*self.named][1:]))])
 
 
 def cube(table: Table, *columns: str, keys: Any = None) -> Cube:

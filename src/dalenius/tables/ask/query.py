@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import ibis
 from sqlglot import exp
 
-from dalenius.core import checks
+from dalenius.core import checks, notebook
 from dalenius.core.record import JSON
 from dalenius.core.record import text as record_text
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.facts.forms import nulls_record
-from dalenius.tables.facts.ids import check_id
+from dalenius.tables.facts.ids import check_ids
 from dalenius.tables.facts.keys import Discover, Keys, checked_kinds, group_kind, public_keys
 from dalenius.tables.facts.kinds import CLEAN, KEYS, MOST_ITEMS, Field, Kind, is_text
 from dalenius.tables.facts.nearest import alike
@@ -159,35 +159,36 @@ class Table:
             )
         if not checks.is_one_of(how, "inner", "left"):
             raise InvalidParameter(f"how is {how!r}; it must be 'inner' or 'left'.")
-        column, theirs = unit.column, other.scope()
-        assert column is not None
-        scope = self.scope()
+        theirs, scope = other.scope(), self.scope()
         pairs = tuple((scope.resolve(a), theirs.resolve(b)) for a, b in _pairs(on, "join"))
-        if (column, column) not in pairs:
-            listed = ", ".join(repr(name) for name in dict.fromkeys((column, *(a for a, _ in pairs))))
+        ids = [(column, column) for column in unit.columns]
+        if not set(ids) <= set(pairs):
+            listed = ", ".join(repr(name) for name in dict.fromkeys((*unit.columns, *(a for a, _ in pairs))))
+            own = ", ".join(map(repr, unit.columns))
             raise QueryRefused(
-                f"private tables are joined on the unit's id, {column!r}, and on what else you like: on=[{listed}]. "
-                "Without it, one person's rows would meet other people's, and no bound on their own rows would bound "
-                "what they change."
+                f"private tables are joined on the unit's id, {own}, and on what else you like: on=[{listed}]. Without "
+                "it, one person's rows would meet other people's, and no bound on their own rows would bound what they "
+                "change."
             )
         for table in (self, other):
-            check_id(table.fields, table.schema, column)
-        kinds = scope.identity(column)[1], theirs.identity(column)[1]
-        if kinds[0] != kinds[1]:
-            raise QueryRefused(
-                f"{column!r} is of type {scope.fields[column].dtype} in {self.name!r} and of type "
-                f"{theirs.fields[column].dtype} in {other.name!r}; ids must be of one type in all tables."
-            )
-        for a, b in pairs:
+            check_ids(table.fields, table.schema, unit.columns)
+        for column in unit.columns:
+            kinds = scope.identity(column)[1], theirs.identity(column)[1]
+            if kinds[0] != kinds[1]:
+                raise QueryRefused(
+                    f"{column!r} is of type {scope.fields[column].dtype} in {self.name!r} and of type "
+                    f"{theirs.fields[column].dtype} in {other.name!r}; ids must be of one type in all tables."
+                )
+        for a, b in (pair for pair in pairs if pair not in ids):
             mine, its = scope.column(a).kind, theirs.column(b).kind
-            if b != column and (mine not in KEYS or mine != its):
+            if mine not in KEYS or mine != its:
                 raise QueryRefused(
                     f"column {a!r} is of type {mine} and {b!r} of {other.name!r} of type {its}; to join, both must be "
                     "whole numbers, text, dates or conditions, and the same."
                 )
         flat = _flat_names(scope.names, other.name, theirs.names, {b for _, b in pairs})
         left, right = self.bound.max_rows, other.bound.max_rows
-        step = PrivateJoin(other, column, pairs, how, left, right, tuple(flat.items()))
+        step = PrivateJoin(other, unit.columns, pairs, how, left, right, tuple(flat.items()))
         schema = _joined_schema(self.schema, other.schema, step)
         return replace(self, schema=schema, steps=(*self.steps, step))
 
@@ -233,7 +234,7 @@ class Table:
         bound = self.bounded(unit)
         if most > bound.max_rows:
             raise QueryRefused(
-                f"limit_rows({most}) is more than the {bound.max_rows} rows of one {unit.column} that may enter here; "
+                f"limit_rows({most}) is more than the {bound.max_rows} rows of one {unit.each} that may enter here; "
                 "it can only lower them. The session's own bound is max_rows of its dp.Unit."
             )
         return replace(self, steps=(*self.steps, LimitRows(most)))
@@ -248,9 +249,8 @@ class Table:
             raise InvalidParameter(
                 f"rows is {rows!r}; it must name the column that holds the number of rows."
             )
-        assert unit.column is not None
-        check_id(self.fields, self.schema, unit.column)
-        step = PerUnit(unit.column, rows)
+        check_ids(self.fields, self.schema, unit.columns)
+        step = PerUnit(unit.columns, rows)
         step.apply(self.scope(), NOWHERE)
         return replace(self, steps=(*self.steps, step))
 
@@ -285,7 +285,7 @@ class Table:
         return frozenset({self.name}).union(*joined)
 
     @property
-    def units(self) -> frozenset[str]:
+    def units(self) -> frozenset[tuple[str, ...]]:
         """The ids by which its steps, and those of the tables in it, take rows together."""
         own = frozenset(step.unit for step in self.steps if isinstance(step, PrivateJoin | PerUnit))
         return own.union(*(step.table.units for step in self.steps if isinstance(step, PrivateJoin)))
@@ -382,6 +382,31 @@ class Table:
         steps = f"; {len(self.steps)} step{'s' * (len(self.steps) > 1)} so far" if self.steps else ""
         return f"<Table {self.name!r}: {shown}{steps}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: who is protected, the steps so far, and what is public about each column."""
+        facts = [("table", self.name)]
+        facts += [] if self.unit is None else [("unit", repr(self.unit))]
+        facts += [(step.tag, _shortened(step.said)) for step in self.steps]
+        scope = self.scope()
+        head = ("column", "type", "what is public", "missing values")
+        return notebook.table(facts) + notebook.grid(head, (self._told(scope, name) for name in scope.names))
+
+    def _told(self, scope: Scope, name: str) -> tuple[str, str, str, str]:
+        """A column, its type, what the schema says of its values, and what becomes of rows without one."""
+        field, own = scope.fields.get(name), self.schema[name]
+        if field is None:
+            return name, str(scope.column(name).kind), "computed", ""
+        public = ""
+        if own.categories is not None:
+            public = _shortened(
+                f"{len(own.categories)} categories: {', '.join(map(str, own.categories))}", 80
+            )
+        elif (ends := own.days or own.bounds) is not None:
+            public = " to ".join(f"{end:g}" if isinstance(end, float) else str(end) for end in ends)
+        policy = self.schema.policy(name)
+        missing = "none" if not field.missing else "no policy yet" if policy is None else str(policy)
+        return name, str(field.kind or f"{field.dtype}, of no use here"), public, missing
+
     def _categories(self, names: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
         categories = {}
         for name in names:
@@ -466,6 +491,19 @@ class Query:
         groups = f" ({len(self.keys)} groups)" if isinstance(self.keys, Keys) else ""
         return f"<Query of {self.table.name!r}: {_shortened(asked)}{_shortened(kept)}{by}{groups}>"
 
+    def facts(self) -> list[tuple[str, str]]:
+        """The question in pairs of a word and what it is, for people."""
+        facts = [("question of", self.table.name)]
+        facts += [(step.tag, _shortened(step.said)) for step in self.table.steps]
+        if self.columns:
+            groups = f"{len(self.keys)} groups" if isinstance(self.keys, Keys) else "groups to be discovered"
+            facts.append(("by", f"{', '.join(self.columns)} ({groups})"))
+        return facts + [(name, _shortened(str(aggregate))) for name, aggregate in self.aggregates]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return notebook.table(self.facts())
+
     def record(self) -> dict[str, JSON]:
         """What is asked, in the words of a ledger, and nothing of how it is computed.
 
@@ -525,8 +563,8 @@ def _query(
     return Query(table, columns, keys, tuple(asked), tuple(roles))
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:197]}..."
+def _shortened(text: str, most: int = 200) -> str:
+    return notebook.shortened(text, most)
 
 
 def _resolved(
@@ -591,7 +629,7 @@ class _Nowhere:
     def listed(self, items: Any, kind: Kind, at: Any) -> tuple[Any, Any]:
         return items[at], items.length()
 
-    def truncate(self, scope: Scope, unit: str, most: int, by: tuple[str, ...]) -> None:
+    def truncate(self, scope: Scope, unit: tuple[str, ...], most: int, by: tuple[str, ...]) -> None:
         pass
 
 

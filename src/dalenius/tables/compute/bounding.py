@@ -45,6 +45,16 @@ TWIST = 748_300_249
 """Below 2^30, so that s * (s + TWIST) stays below 2^63 for |s| < 2^31."""
 
 
+def unit_names(columns: int) -> tuple[str, ...]:
+    """What the columns of the id are called among the rows."""
+    return tuple(UNIT if place == 0 else f"{UNIT}{place}" for place in range(columns))
+
+
+def seed(integers: Sequence[Any]) -> Any:
+    """One integer made of those of the id's columns; that of one column as it is."""
+    return integers[0] if len(integers) == 1 else mix(integers)
+
+
 def mix(integers: Sequence[Any]) -> Any:
     """Integers to one integer below 2^31: a polynomial in them at a fixed point, modulo a prime, times itself
     plus a twist.
@@ -66,21 +76,24 @@ def bounded(
     group: Sequence[str],
     values: Sequence[str],
     in_order: bool = False,
+    units: Sequence[str] = (UNIT,),
 ) -> Any:
     """The rows that are kept.
 
-    rows: an Ibis table with the unit's id as `__unit` and an integer made of it as `__seed`. mixed: integer
+    rows: an Ibis table with the unit's id as `units`, and an integer made of it as `__seed`. mixed: integer
     columns made of the group; group: columns that identify it. values: integer columns, null where a value is
     missing. Together with the group they are all that measures look at.
     """
     if group and max_groups < max_rows:
         rows = rows.mutate(__g=integer(0) if in_order else mix(_mixable(rows, [SEED, *mixed])))
-        order = ibis.window(group_by=UNIT, order_by=[rows["__g"], *_ordered(rows, group)])
+        order = ibis.window(group_by=list(units), order_by=[rows["__g"], *_ordered(rows, group)])
         rows = rows.mutate(__rank=ibis.dense_rank().over(order))
         rows = rows.filter(rows["__rank"] < max_groups).drop("__rank", "__g")
     rows = rows.mutate(__h=mix(_mixable(rows, [SEED, *mixed, *values])))
     first = _ordered(rows, group) if in_order else []
-    order = ibis.window(group_by=UNIT, order_by=[*first, rows["__h"], *_ordered(rows, [*group, *values])])
+    order = ibis.window(
+        group_by=list(units), order_by=[*first, rows["__h"], *_ordered(rows, [*group, *values])]
+    )
     rows = rows.mutate(__rank=ibis.row_number().over(order))
     return rows.filter(rows["__rank"] < max_rows).drop("__rank", "__h")
 

@@ -43,12 +43,12 @@ from numpy.typing import NDArray
 
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.ask.query import Query
-from dalenius.tables.compute.bounding import SEED, UNIT, bounded
+from dalenius.tables.compute.bounding import SEED, bounded, seed, unit_names
 from dalenius.tables.compute.source import BLOCK, Source
 from dalenius.tables.compute.truncation import HeldIn
 from dalenius.tables.engines.engine import LIMIT, fits
 from dalenius.tables.engines.failure import sealed
-from dalenius.tables.facts.ids import check_id
+from dalenius.tables.facts.ids import check_ids
 from dalenius.tables.facts.keys import LONGEST, Code, Discover, Key, Keys, checked_kinds, read_key
 from dalenius.tables.facts.kinds import Kind
 from dalenius.tables.facts.public import PublicTable
@@ -56,7 +56,7 @@ from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures.bins import Bins
 from dalenius.tables.measures.gridding import Value
-from dalenius.tables.measures.measure import Frame, Measure, units
+from dalenius.tables.measures.measure import PLACE, Frame, Measure, units
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.rows.terms import Term, double, integer
 
@@ -112,12 +112,13 @@ def check(query: Query, unit: Unit) -> None:
                 "are whose, dp.Unit('person_id', max_rows=...)."
             )
         return
-    check_id(query.table.fields, query.table.schema, unit.column)
-    if others := query.table.units - {unit.column}:
+    check_ids(query.table.fields, query.table.schema, unit.columns)
+    if others := query.table.units - {unit.columns}:
         # Rows that meet by another id are those of several units, and no bound on each bounds what one changes.
+        there, here = (", ".join(map(repr, columns)) for columns in (min(others), unit.columns))
         raise QueryRefused(
-            f"this question was built where {min(others)!r} tells units apart, and here {unit.column!r} does; take the "
-            "table from this session: s.table."
+            f"this question was built where {there} tells units apart, and here {here} does; take the table from this "
+            "session: s.table."
         )
     if unit.column in query.columns:
         raise QueryRefused(
@@ -161,6 +162,7 @@ class Evaluation:
     def __init__(self, source: Source, query: Query, unit: Unit, in_order: bool = False) -> None:
         self.source, self.query, self.unit, self.in_order = source, query, unit, in_order
         self.engine = source.engine
+        self.units = unit_names(len(unit.columns))
         wanted = dict.fromkeys(query.measures)
         if isinstance(query.keys, Discover):
             wanted |= {units(): None}
@@ -249,13 +251,13 @@ class Evaluation:
         return self._grouped(scope, columns)
 
     def _ids(self, scope: Scope) -> dict[str, Any]:
-        assert self.unit.column is not None
-        x, kind = scope.identity(self.unit.column)
-        field = scope.fields[self.unit.column]
-        if field.missing or field.mended:
-            scope.rows = scope.rows.filter(x.notnull())
-            x, kind = scope.identity(self.unit.column)
-        return {UNIT: x, SEED: self.engine.integer(kind, x)}
+        for column in self.unit.columns:
+            field = scope.fields[column]
+            if field.missing or field.mended:
+                scope.rows = scope.rows.filter(scope.identity(column)[0].notnull())
+        identities = [scope.identity(column) for column in self.unit.columns]
+        columns = {name: x for name, (x, _) in zip(self.units, identities, strict=True)}
+        return {**columns, SEED: seed([self.engine.integer(kind, x) for x, kind in identities])}
 
     def _arguments(self, scope: Scope) -> dict[str, Any]:
         """A column for every value and every set of bins, and for presence where no value shows it."""
@@ -319,14 +321,21 @@ class Evaluation:
             most, content = self.unit.max_groups, list[str]()
         else:
             most = self.unit.max_rows
-        return bounded(rows, most, self.unit.max_groups, self.mixed, self.ordered, content, self.in_order)
+        rows = bounded(
+            rows, most, self.unit.max_groups, self.mixed, self.ordered, content, self.in_order, self.units
+        )
+        if len(self.units) > 1 and any(measure.once for measure in self.measures):
+            own = [*self.units, *self.by]
+            place = ibis.row_number().over(ibis.window(group_by=own, order_by=self.units))
+            rows = rows.mutate(**{PLACE: place})
+        return rows
 
     # Sums
 
     def _aggregated(self, rows: Any, scalars: Sequence[Measure]) -> Any:
         pieces: dict[str, Any] = {}
         self.pieces: dict[Measure, list[tuple[str, int]]] = {}
-        frame = Frame(rows, self.names, self.engine, None if self.unit.column is None else UNIT)
+        frame = Frame(rows, self.names, self.engine, self.units)
         for measure in scalars:
             self.pieces[measure] = []
             for expression, factor in measure.sums(frame):

@@ -26,7 +26,7 @@ import ibis
 from sqlglot import exp
 
 from dalenius.tables.ask.query import Query, Table
-from dalenius.tables.compute.bounding import mix
+from dalenius.tables.compute.bounding import mix, seed
 from dalenius.tables.compute.source import Source
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.facts.kinds import Kind
@@ -65,7 +65,7 @@ class HeldIn:
         engine = self.source.engine
         return engine.item(items, kind, at), engine.size(items, kind)
 
-    def truncate(self, scope: Scope, unit: str, most: int, by: tuple[str, ...]) -> None:
+    def truncate(self, scope: Scope, unit: tuple[str, ...], most: int, by: tuple[str, ...]) -> None:
         truncate(self.source.engine, scope, unit, most, by, self.used)
 
     @cached_property
@@ -96,27 +96,26 @@ def _of_steps(table: Table, names: set[str], texts: list[str]) -> list[tuple[str
 
 
 def truncate(
-    engine: Engine, scope: Scope, unit: str, most: int, by: Iterable[str], used: Iterable[str]
+    engine: Engine, scope: Scope, unit: tuple[str, ...], most: int, by: Iterable[str], used: Iterable[str]
 ) -> None:
     """Leave at most so many rows of each unit, and the columns that are used. by: what else is joined on."""
-    identity, kind = scope.identity(unit)
-    scope.rows = scope.rows.filter(identity.notnull())
-    identity, kind = scope.identity(unit)
-    columns, own = scope.content(frozenset(used)), identity.get_name()
-    kept = list(dict.fromkeys((own, *columns)))
-    seed = engine.integer(kind, identity)
+    scope.rows = scope.rows.filter([scope.identity(column)[0].notnull() for column in unit])
+    identities = [scope.identity(column) for column in unit]
+    columns, own = scope.content(frozenset(used)), [identity.get_name() for identity, _ in identities]
+    kept = list(dict.fromkeys((*own, *columns)))
+    of_unit = seed([engine.integer(kind, identity) for identity, kind in identities])
     rows = scope.rows
     integers = [x for name, what in columns.items() for x in _integers(engine, what, rows[name])]
     joined_on = [engine.integer((term := scope.column(name)).kind, term.value) for name in by]
-    rows = engine.once(rows.select(*kept, __g=_mixed(seed, joined_on), __h=_mixed(seed, integers)))
+    rows = engine.once(rows.select(*kept, __g=_mixed(of_unit, joined_on), __h=_mixed(of_unit, integers)))
     order = [rows["__g"], rows["__h"], *(ibis.asc(rows[name], nulls_first=True) for name in columns)]
     rank = ibis.row_number().over(ibis.window(group_by=own, order_by=order))
     rows = rows.mutate(__rank=rank)
     scope.rows = rows.filter(rows["__rank"] < most).select(*kept)
 
 
-def _mixed(seed: Any, integers: Iterable[Any]) -> Any:
-    return mix([seed, *(ibis.coalesce(x, integer(-1)) for x in integers)])
+def _mixed(of_unit: Any, integers: Iterable[Any]) -> Any:
+    return mix([of_unit, *(ibis.coalesce(x, integer(-1)) for x in integers)])
 
 
 def _integers(engine: Engine, kind: Kind, x: Any) -> list[Any]:

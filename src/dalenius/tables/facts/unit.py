@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from dalenius.tables.facts.nearest import nearest
 
 @dataclass(frozen=True, init=False)
 class Unit:
-    """The unit of privacy: one row, or everyone's rows that share an id.
+    """The unit of privacy: one row, everyone's rows that share an id, or those of them that share a period, too.
 
     Rows beyond the bounds are left out inside the engine, by a rule that looks at the rows of one unit at a
     time (see `dalenius.tables.compute.bounding`), so that adding, removing or replacing one unit changes at most
@@ -24,7 +24,11 @@ class Unit:
     Parameters
     ----------
     column
-        The id. For a table in which every row is its own unit, use `Unit.rows()`.
+        The id. For a table in which every row is its own unit, use `Unit.rows()`. Several columns, `["person_id",
+        "month"]`, first that of the person, make a unit of each combination: a person *in one month* is protected. No
+        theorem makes that a promise about the person: whoever has rows in k months is promised k times epsilon or mu,
+        and k^2 times rho (`caveat` says so; docs/proofs/relations.md). The other columns hold whole numbers, text or
+        dates.
     max_rows
         At most so many rows of one unit enter an answer. Needed with an id. In a session of several tables, either one
         number for each of them, or a mapping: {"visits": 4, "purchases": 3}.
@@ -45,29 +49,31 @@ class Unit:
     Unit.rows()
     >>> Unit("person_id", max_rows={"visits": 4, "purchases": 3}).of("purchases")
     Unit('person_id', max_rows=3, max_groups=3)
+    >>> Unit(["person_id", "month"], max_rows=2)
+    Unit(['person_id', 'month'], max_rows=2, max_groups=2)
     """
 
     column: str | None
+    """The id; of several columns the first."""
     max_rows: int
     max_groups: int
     tables: tuple[tuple[str, int], ...] = ()
     """The rows of each table, where they differ; `max_rows` is then the largest of them."""
+    beside: tuple[str, ...] = ()
+    """The other columns of the id: rows that differ in one of them are of different units."""
 
     def __init__(
         self,
-        column: str,
+        column: str | Sequence[str],
         *,
         max_rows: int | Mapping[str, int] | None = None,
         max_groups: int | None = None,
     ) -> None:
-        if not is_text(column):
-            raise InvalidParameter(
-                f"the unit's column is {column!r}; it must be the name of the id column, or use Unit.rows()."
-            )
+        columns = _columns(column)
         if max_rows is None:
             raise InvalidParameter(
-                f"Unit({column!r}) needs max_rows: how many rows of one {column} may enter an answer. Without it one "
-                "person could change an answer without limit."
+                f"Unit({column!r}) needs max_rows: how many rows of one {each(columns)} may enter an answer. Without "
+                "it one person could change an answer without limit."
             )
         tables: tuple[tuple[str, int], ...] = ()
         if isinstance(max_rows, Mapping):
@@ -82,13 +88,19 @@ class Unit:
             max_rows = max(most for _, most in tables)
         rows = count("max_rows", max_rows, 1)
         groups = rows if max_groups is None else count("max_groups", max_groups, 1)
-        vars(self).update(column=column, max_rows=rows, max_groups=min(rows, groups), tables=tables)
+        vars(self).update(
+            column=columns[0],
+            max_rows=rows,
+            max_groups=min(rows, groups),
+            tables=tables,
+            beside=columns[1:],
+        )
 
     @classmethod
     def rows(cls) -> Unit:
         """Every row is its own unit: one person, one row."""
         unit = cls.__new__(cls)
-        vars(unit).update(column=None, max_rows=1, max_groups=1, tables=())
+        vars(unit).update(column=None, max_rows=1, max_groups=1, tables=(), beside=())
         return unit
 
     def of(self, table: str) -> Unit:
@@ -151,10 +163,29 @@ class Unit:
     def _with(self, rows: int) -> Unit:
         assert self.column is not None, "rows without an id cannot be bounded"
         return Unit(
-            self.column,
+            self.columns,
             max_rows=rows,
             max_groups=None if self.max_groups == self.max_rows else self.max_groups,
         )
+
+    def check_whole(self, what: str) -> None:
+        """Refuse what is about people, or takes units to be independent, where a unit is a person in one month.
+
+        Parameters
+        ----------
+        what
+            What is asked for, such as "a test".
+
+        Raises
+        ------
+        InvalidParameter
+            If the id has several columns.
+        """
+        if self.beside:
+            raise InvalidParameter(
+                f"{what} takes units to be people, independent of each other, and here each {self.each} is one: the "
+                f"rows of one {self.column} may be alike. Use a session with Unit({self.column!r}, max_rows=...)."
+            )
 
     def record(self) -> dict[str, Any]:
         """The unit in the words of a ledger.
@@ -166,11 +197,12 @@ class Unit:
         """
         if self.column is None:
             return {"kind": "row"}
-        if self.tables:
-            limits: dict[str, Any] = {"max_rows": dict(self.tables), "max_groups": self.max_groups}
-            return {"kind": "id in tables", "column": self.column, **limits}
-        limits = {"max_rows": self.max_rows, "max_groups": self.max_groups}
-        return {"kind": "id", "column": self.column, **limits}
+        rows = dict(self.tables) if self.tables else self.max_rows
+        limits: dict[str, Any] = {"max_rows": rows, "max_groups": self.max_groups}
+        where = " in tables" if self.tables else ""
+        if self.beside:
+            return {"kind": f"several ids{where}", "columns": list(self.columns), **limits}
+        return {"kind": f"id{where}", "column": self.column, **limits}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Unit:
@@ -195,14 +227,53 @@ class Unit:
             return cls.rows()
         if record["kind"] in ("id", "id in tables"):
             return cls(record["column"], max_rows=record["max_rows"], max_groups=record["max_groups"])
+        if record["kind"] in ("several ids", "several ids in tables"):
+            return cls(record["columns"], max_rows=record["max_rows"], max_groups=record["max_groups"])
         raise unknown("a unit", record["kind"], LedgerError)
 
     @property
     def is_row(self) -> bool:
         return self.column is None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that tell units apart, together; none where every row is a unit."""
+        return () if self.column is None else (self.column, *self.beside)
+
+    @property
+    def each(self) -> str:
+        """What one unit is called: person_id, or person_id in one month."""
+        return each(self.columns)
+
+    @property
+    def caveat(self) -> str:
+        """What is not promised, where a unit is less than all rows of an id; else nothing."""
+        if not self.beside:
+            return ""
+        return (
+            f"Protected is each {self.each}, not each {self.column}: whoever has rows in k of them is promised k "
+            "times epsilon or mu, k^2 times rho."
+        )
+
     def __repr__(self) -> str:
         if self.column is None:
             return "Unit.rows()"
         rows = dict(self.tables) or self.max_rows
-        return f"Unit({self.column!r}, max_rows={rows}, max_groups={self.max_groups})"
+        given = list(self.columns) if self.beside else self.column
+        return f"Unit({given!r}, max_rows={rows}, max_groups={self.max_groups})"
+
+
+def each(columns: Sequence[str]) -> str:
+    """One unit, for people."""
+    return " in one ".join([columns[0], " and ".join(columns[1:])][: len(columns)]) if columns else "row"
+
+
+def _columns(given: object) -> tuple[str, ...]:
+    """The columns of the id, from a name or several."""
+    columns = tuple(given) if isinstance(given, list | tuple) else (given,)
+    if not columns or not all(map(is_text, columns)) or len(set(columns)) < len(columns):
+        raise InvalidParameter(
+            f"the unit's column is {given!r}; it must be the name of the id column, or several, each once: "
+            "Unit(['person_id', 'month'], max_rows=...). Where every row is its own unit, use Unit.rows()."
+        )
+    return columns

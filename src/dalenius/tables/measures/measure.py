@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 Reals = npt.NDArray[Any]
 
+PLACE = "__place"
+"""Where a row is among those of its unit in its group, from 0, where the id has several columns."""
+
 PARTS = 2**30
 """Levels of quantiles are whole numbers of such parts of 1, and ranks are counted in them."""
 
@@ -45,13 +48,21 @@ class Frame:
     """The bounded rows of a question inside the engine: what measures are summed from.
 
     names: the column of every value and set of bins, and of what shows whether an expression has a value. unit: the
-    column that tells units apart; None where every row is one.
+    columns that tell units apart; none where every row is one. Of several, `PLACE` numbers a unit's rows in a group.
     """
 
     rows: Any
     names: Mapping[Value | Bins | str, str]
     engine: Engine
-    unit: str | None
+    unit: tuple[str, ...]
+
+    def units(self) -> Any:
+        """How many units there are."""
+        if not self.unit:
+            return self.rows.count()
+        if len(self.unit) == 1:
+            return self.rows[self.unit[0]].nunique()
+        return ibis.cases((self.rows[PLACE] == 0, integer(1))).count()
 
     def count(self, given: Sequence[str]) -> Any:
         """How many rows have a value of these expressions."""
@@ -181,7 +192,7 @@ class UnitCount(Measure):
     adds_up = False
 
     def sums(self, frame: Frame) -> list[tuple[Any, int]]:
-        return [(frame.rows.count() if frame.unit is None else frame.rows[frame.unit].nunique(), 1)]
+        return [(frame.units(), 1)]
 
 
 class ValueSum(Measure):

@@ -9,18 +9,21 @@ from functools import cached_property
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
+from dalenius.calculus.notebook import cost_rows
+from dalenius.core import notebook
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.tables.ask.query import Query
 from dalenius.tables.facts.keys import Discover
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures import tree
 from dalenius.tables.measures.measure import Measure
+from dalenius.tables.plan.in_numbers import HEAD, in_numbers
 from dalenius.tables.plan.noise import Noise
 from dalenius.tables.plan.noises import price_of
 from dalenius.tables.plan.sensitivity import sensitivity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """A question with its noise. `loss` is the joint loss of everything released."""
 
@@ -36,6 +39,15 @@ class Plan:
     @cached_property
     def of(self) -> dict[Measure, Noise]:
         return {noise.measure: noise for noise in self.noises}
+
+    def __repr__(self) -> str:
+        number = len(self.noises)
+        return f"<Plan of {self.query!r}, {self.unit!r}: noise on {number} measure{'s' * (number != 1)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the question, what it costs, and the noise of each measure."""
+        facts = [*self.query.facts(), ("unit", repr(self.unit)), *cost_rows(self.loss)]
+        return notebook.table(facts) + notebook.grid(HEAD, in_numbers(self.noises))
 
 
 def plan(

@@ -12,8 +12,8 @@ from dalenius.tables.rows.relations import PerUnit, PrivateJoin
 
 def left_out(plan: Plan) -> str:
     """A sentence or two; nothing where every row counts."""
-    table, unit, column = plan.query.table, plan.unit, plan.unit.column
-    if column is None:
+    table, unit, column = plan.query.table, plan.unit, plan.unit.each
+    if unit.is_row:
         return ""
     joins = [step for step in table.steps if isinstance(step, PrivateJoin)]
     whole = not joins and (

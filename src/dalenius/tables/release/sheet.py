@@ -428,13 +428,13 @@ def _cell(column: Column, k: int, scale: tuple[float, float]) -> str:
     bar, left, right = at(column.estimate[k]), at(column.low[k]), at(column.high[k])
     width = max(right - left, 0.5)
     picture = (
-        '<div style="position:relative;height:8px;width:120px;background:#eef1f5">'
+        '<div style="position:relative;height:8px;width:120px;background:rgba(128,140,160,.2)">'
         f'<div style="position:absolute;height:8px;width:{bar:.1f}%;background:#7aa6c2"></div>'
         f'<div style="position:absolute;top:3px;height:2px;left:{left:.1f}%;width:{width:.1f}%;'
-        'background:#1f3b4d"></div></div>'
+        'background:currentColor"></div></div>'
     )
     return f'<td style="text-align:right;padding:2px 10px">{html.escape(_text(column, k))}{picture}</td>'
 
 
 _TABLE = "border-collapse:collapse;font:13px/1.4 system-ui,sans-serif"
-_NOTE = "font:12px system-ui,sans-serif;color:#556"
+_NOTE = "font:12px system-ui,sans-serif;opacity:.75"

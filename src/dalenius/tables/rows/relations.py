@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from dalenius.core.record import JSON
 from dalenius.tables.facts.kinds import Field
-from dalenius.tables.facts.unit import Unit
-from dalenius.tables.rows.steps import Beside, Held, Step, as_text, pairs_of
+from dalenius.tables.facts.unit import Unit, each
+from dalenius.tables.rows.steps import Beside, Held, Step, as_text, joined_on, pairs_of
 
 if TYPE_CHECKING:
     from dalenius.tables.ask.query import Table
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class PrivateJoin(Step):
     """The matching rows of another private table of the same units.
 
-    unit: the id, which both tables have under that name and are joined on. on: pairs (our column, theirs), that of the
-    id among them. left, right: at most so many rows of a unit are kept of each side before they are joined. flat: what
-    the other table's columns are called from then on, in pairs (theirs, flat).
+    unit: the id, which both tables have under these names and are joined on. on: pairs (our column, theirs), those of
+    the id among them. left, right: at most so many rows of a unit are kept of each side before they are joined. flat:
+    what the other table's columns are called from then on, in pairs (theirs, flat).
     """
 
     tag = "private join"
@@ -35,7 +35,7 @@ class PrivateJoin(Step):
     per_unit: ClassVar[bool] = True
 
     table: Table
-    unit: str
+    unit: tuple[str, ...]
     on: tuple[tuple[str, str], ...]
     how: Literal["inner", "left"]
     left: int
@@ -45,9 +45,19 @@ class PrivateJoin(Step):
     def apply(self, scope: Scope, held: Held) -> None:
         scope.join_private(self, held)
 
+    @property
+    def ids(self) -> frozenset[tuple[str, str]]:
+        """The pairs that are the id's own."""
+        return frozenset((column, column) for column in self.unit)
+
     def bound(self, unit: Unit) -> Unit:
         """Each of our rows meets at most `right` of theirs, or stays alone: right is at least 1."""
         return unit.times(self.right)
+
+    @property
+    def said(self) -> str:
+        rows = f"{self.left} and {self.right} rows of each {each(self.unit)}"
+        return f"{self.table.name}, {self.how}, on {joined_on(self.on)}; at most {rows}"
 
     def record(self) -> dict[str, JSON]:
         on = sorted([ours, theirs] for ours, theirs in self.on)
@@ -96,6 +106,10 @@ class Explode(Step):
     def bound(self, unit: Unit) -> Unit:
         return unit.times(self.most)
 
+    @property
+    def said(self) -> str:
+        return f"{self.item.name}, at most {self.most} items"
+
     def record(self) -> dict[str, JSON]:
         return {"kind": self.tag, "column": self.item.name, "type": self.item.kind, "max_items": self.most}
 
@@ -130,6 +144,10 @@ class LimitRows(Step):
     def bound(self, unit: Unit) -> Unit:
         return unit.at_most(self.rows)
 
+    @property
+    def said(self) -> str:
+        return f"at most {self.rows} of each unit"
+
     def record(self) -> dict[str, JSON]:
         return {"kind": self.tag, "max_rows": self.rows}
 
@@ -147,7 +165,7 @@ class PerUnit(Step):
     told = ("unit",)
     per_unit: ClassVar[bool] = True
 
-    unit: str
+    unit: tuple[str, ...]
     name: str
 
     def apply(self, scope: Scope, held: Held) -> None:
@@ -156,8 +174,13 @@ class PerUnit(Step):
     def bound(self, unit: Unit) -> Unit:
         return unit.at_most(1)
 
+    @property
+    def said(self) -> str:
+        return f"{self.name}, one row of each {each(self.unit)}"
+
     def record(self) -> dict[str, JSON]:
-        return {"kind": self.tag, "unit": self.unit, "name": self.name}
+        unit = self.unit[0] if len(self.unit) == 1 else list(self.unit)
+        return {"kind": self.tag, "unit": unit, "name": self.name}
 
     @classmethod
     def again(cls, record: Mapping[str, JSON], table: Table, beside: Beside) -> Table:
@@ -165,4 +188,4 @@ class PerUnit(Step):
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset({self.unit})
+        return frozenset(self.unit)

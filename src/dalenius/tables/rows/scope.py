@@ -104,11 +104,11 @@ class Scope:
         return read(self.rows[self._inside[name]], field, nulls or self.schema.policy(name))
 
     def identity(self, name: str) -> tuple[Any, Kind]:
-        """A column of the data as what tells units apart: whole numbers, or text."""
+        """A column of the data as what tells units apart: whole numbers, text or dates."""
         kind = self.fields[name].kind
         if name in self._identities:
             return self.rows[self._identities[name]], "text"
-        return self.rows[self._inside[name]], "integer" if kind == "integer" else "text"
+        return self.rows[self._inside[name]], kind if kind in ("integer", "date") else "text"
 
     def canonical(self, text: str, what: str) -> str:
         """The text in its one spelling: every column named exactly, in quotes, and no brackets without use."""
@@ -257,14 +257,14 @@ class Scope:
         What is inside a row of one side is looked at only through the columns that `held` leaves there.
         """
         number, other = self._joined, step.table.scope(held)
-        beside = [pair for pair in sorted(step.on) if pair[1] != step.unit]
+        beside = [pair for pair in sorted(step.on) if pair not in step.ids]
         held.truncate(self, step.unit, step.left, tuple(ours for ours, _ in beside))
         held.truncate(other, step.unit, step.right, tuple(theirs for _, theirs in beside))
         self._joined += 1
-        before, match = list(self.rows.columns), [self.identity(step.unit)[0]]
-        theirs = {"id": other.identity(step.unit)[0]}
+        before, match = list(self.rows.columns), [self.identity(name)[0] for name in step.unit]
+        theirs = {f"id{k}": other.identity(name)[0] for k, name in enumerate(step.unit)}
         for k, (ours, name) in enumerate(step.on):
-            if name != step.unit:
+            if (ours, name) not in step.ids:
                 match.append(self.column(ours).value)
                 theirs[f"on{k}"] = other.column(name).value
         inside = {
@@ -304,18 +304,18 @@ class Scope:
         self.rows = rows.select(*before, **{new: item})
         self._inside[name], self.fields[name] = new, step.item
 
-    def count_rows(self, unit: str, name: str) -> None:
+    def count_rows(self, unit: tuple[str, ...], name: str) -> None:
         """One row for each unit: its id, and how many rows it has."""
         if name in self._inside:
             raise QueryRefused(f"there is a column {name!r} already; choose another name.")
-        identity, _ = self.identity(unit)
-        own = [n for n in (self._inside[unit], self._identities.get(unit)) if n in self.rows.columns]
+        names = [n for column in unit for n in (self._inside[column], self._identities.get(column))]
+        own = [n for n in names if n in self.rows.columns]
         inside = self._next()
-        rows = self.rows.filter(identity.notnull())
+        rows = self.rows.filter([self.identity(column)[0].notnull() for column in unit])
         self.rows = rows.group_by(own).aggregate(**{inside: rows.count()})
-        self.fields = {unit: self.fields[unit]}
-        self._inside = {unit: self._inside[unit], name: inside}
-        self._identities = {unit: self._identities[unit]} if unit in self._identities else {}
+        self.fields = {column: self.fields[column] for column in unit}
+        self._inside = {**{column: self._inside[column] for column in unit}, name: inside}
+        self._identities = {c: n for c, n in self._identities.items() if c in unit}
         count = Term(self.rows[inside], "integer", top=INT64, bottom=0, whole=True)
         self.computed = {name: count}
 

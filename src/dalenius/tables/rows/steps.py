@@ -4,7 +4,7 @@ it; those in `relations` look at the rows of one unit at a time."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -47,9 +47,9 @@ class Held(Protocol):
     def listed(self, items: Any, kind: Kind, at: Any) -> tuple[Any, Any]:
         """Of a list of items of a kind: the item at a position from 0, and how many there are."""
 
-    def truncate(self, scope: Scope, unit: str, most: int, by: tuple[str, ...]) -> None:
-        """Leave at most so many rows of each unit in a scope; the unit's id is the column `unit`. by: columns of which
-        a unit's values are kept or left out together."""
+    def truncate(self, scope: Scope, unit: tuple[str, ...], most: int, by: tuple[str, ...]) -> None:
+        """Leave at most so many rows of each unit in a scope; the columns `unit` are its id. by: columns of which a
+        unit's values are kept or left out together."""
 
 
 class Step(ABC):
@@ -82,6 +82,11 @@ class Step(ABC):
         """The expressions that a step computes."""
         return ()
 
+    @property
+    @abstractmethod
+    def said(self) -> str:
+        """What it does, for people, after its tag."""
+
     @abstractmethod
     def record(self) -> dict[str, JSON]:
         """For the ledger. Expressions are in their normal form, columns named exactly."""
@@ -109,6 +114,10 @@ class Filter(Step):
     def apply(self, scope: Scope, held: Held) -> None:
         scope.filter(self.condition)
 
+    @property
+    def said(self) -> str:
+        return self.condition
+
     def record(self) -> dict[str, JSON]:
         return {"kind": self.tag, "condition": self.condition}
 
@@ -133,6 +142,10 @@ class Compute(Step):
 
     def apply(self, scope: Scope, held: Held) -> None:
         scope.compute(self.name, self.text)
+
+    @property
+    def said(self) -> str:
+        return f"{self.name} = {self.text}"
 
     def record(self) -> dict[str, JSON]:
         return {"kind": self.tag, "name": self.name, "expression": self.text}
@@ -165,6 +178,10 @@ class Join(Step):
     def apply(self, scope: Scope, held: Held) -> None:
         scope.join(self, held)
 
+    @property
+    def said(self) -> str:
+        return f"a public table, {self.how}, on {joined_on(self.on)}"
+
     def record(self) -> dict[str, JSON]:
         on = sorted([ours, theirs] for ours, theirs in self.on)
         return {"kind": self.tag, "how": self.how, "on": on, "public": self.table.usable_digest}
@@ -182,6 +199,11 @@ class Join(Step):
         joined_on = {theirs for _, theirs in self.on}
         own = (field for field in self.table.fields if field.name not in joined_on)
         return tuple(replace(field, nullable=field.nullable or self.how == "left") for field in own)
+
+
+def joined_on(pairs: Iterable[tuple[str, str]]) -> str:
+    """The columns joined on, for people: theirs where they are called otherwise."""
+    return ", ".join(ours if ours == theirs else f"{ours} = {theirs}" for ours, theirs in pairs)
 
 
 def as_text(what: str, given: JSON) -> str:

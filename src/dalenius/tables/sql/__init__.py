@@ -46,7 +46,7 @@ def parse_sql(
     text: str,
     table: Table | Mapping[str, Table],
     *,
-    unit: str | None = None,
+    unit: tuple[str, ...] = (),
     public: Mapping[str, Any] | None = None,
     keys: Any = None,
 ) -> Query:
@@ -61,14 +61,14 @@ def parse_question(
     text: str,
     table: Table | Mapping[str, Table],
     *,
-    unit: str | None = None,
+    unit: tuple[str, ...] = (),
     public: Mapping[str, Any] | None = None,
     keys: Any = None,
 ) -> Query | CubeQuery:
     """The question a SELECT asks, or the several of GROUP BY CUBE (...) or ROLLUP (...).
 
-    table: what FROM must name (by `table.name`), or several, of which JOIN may name others. unit: the id column, for
-    COUNT(DISTINCT id). public: public tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
+    table: what FROM must name (by `table.name`), or several, of which JOIN may name others. unit: the columns of the
+    id, for COUNT(DISTINCT id). public: public tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
     """
     select = by_expression(read_select(text))
     select, asked = joined(select, table, {} if public is None else public)
@@ -108,7 +108,7 @@ def grouped_by(text: str) -> str | None:
     return columns[0] if columns else None
 
 
-def parse_aggregates(text: str, unit: str | None = None) -> dict[str, Aggregate]:
+def parse_aggregates(text: str, unit: tuple[str, ...] = ()) -> dict[str, Aggregate]:
     """Aggregates written `name = call(...)` or `call(...) AS name`, separated by commas."""
     select = plain(read_select(f"SELECT {text}", "the list of aggregates"), "expressions")
     if not select.expressions:
@@ -158,7 +158,7 @@ def _numbered(select: Any, item: Any) -> Any:
 
 
 def _listed(
-    select: Any, columns: list[str], unit: str | None, problems: Problems
+    select: Any, columns: list[str], unit: tuple[str, ...], problems: Problems
 ) -> tuple[list[str], dict[str, Aggregate]]:
     grouped = set(columns)
     names: list[str] = []

@@ -26,7 +26,7 @@ REFUSED: Mapping[type, str] = {
 }
 
 
-def aggregate(tree: Any, unit: str | None = None) -> Aggregate:
+def aggregate(tree: Any, unit: tuple[str, ...] = ()) -> Aggregate:
     """The aggregate a function call asks for."""
     for function, reason in REFUSED.items():
         if isinstance(tree, function):
@@ -45,7 +45,7 @@ def aggregate(tree: Any, unit: str | None = None) -> Aggregate:
     return kind.from_sql(call)
 
 
-def _call(tree: Any, unit: str | None) -> Call:
+def _call(tree: Any, unit: tuple[str, ...]) -> Call:
     if isinstance(tree, exp.Count):
         return _count(tree, unit)
     if isinstance(tree, exp.WithinGroup):
@@ -64,7 +64,7 @@ def _unknown(tree: Any) -> QueryRefused:
     return QueryRefused(f"{written(tree)} is not an aggregate that can be released; {hint} {known}.")
 
 
-def _count(tree: Any, unit: str | None) -> Call:
+def _count(tree: Any, unit: tuple[str, ...]) -> Call:
     inner = plain(tree, "this", "expressions", "big_int").this
     if inner is None or isinstance(inner, exp.Star):
         return Call(tree, "count", ())

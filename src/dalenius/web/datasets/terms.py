@@ -141,6 +141,9 @@ def _unit(
             )
             return None
         return Unit.rows()
+    if kind in ("several ids", "several ids in tables"):
+        faults.add("unit", "the console takes one id column; a unit of several is for sessions of Python.")
+        return None
     if kind not in ("id", "id in tables"):
         faults.add("unit", 'this must be {"kind": "row"} or {"kind": "id", "column": ..., "max_rows": ...}.')
         return None
