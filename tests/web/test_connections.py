@@ -6,11 +6,14 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from dalenius.web.connections import Impatient
 from dalenius.web.people import home
 from dalenius.web.people.access import Anyone
 from tests.web.console import Console
@@ -124,3 +127,25 @@ def test_who_does_not_read_is_dropped(tmp_path: Path) -> None:
                 except ConnectionResetError:
                     pass
             assert got < 64 << 20
+
+
+def test_an_answer_does_not_wait_for_an_acknowledgement(tmp_path: Path) -> None:
+    """The socket that several workers share names no protocol, and asyncio then leaves Nagle's algorithm on: an answer
+    of two pieces takes 40 ms."""
+    seen: list[tuple[int, int]] = []
+
+    def connection_made(self: Impatient, transport: Any) -> None:
+        Impatient.connection_made(self, transport)
+        line = transport.get_extra_info("socket")
+        seen.append((line.proto, line.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+
+    with (
+        Console.made(tmp_path) as console,
+        uvicorn.Config(console.app, host="127.0.0.1", port=0).bind_socket() as shared,
+        served(console.app, shared, connection_made=connection_made) as place,
+    ):
+        assert b" 200 OK" in _answered(
+            place, b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
+    assert [proto for proto, _ in seen] == [0], "uvicorn names the protocol now; this test shows nothing"
+    assert seen[0][1] != 0
