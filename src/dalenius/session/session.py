@@ -24,7 +24,7 @@ from dalenius.core import decimals
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.bisection import last_true
 from dalenius.core.checks import confidence as _confidence
-from dalenius.core.checks import count, flag, shown
+from dalenius.core.checks import count, flag, label, shown
 from dalenius.core.notebook import printed
 from dalenius.errors import (
     BudgetExceeded,
@@ -375,6 +375,11 @@ class Session:
             raise InvalidParameter(
                 f"release_all needs questions by name, at least one: {{'n': query}}, not {shown(queries)}."
             )
+        for name in names:
+            label("the name of a question", name)
+        return self._released_together(queries, budget)
+
+    def _released_together(self, queries: Mapping[str, Query], budget: Budget | None) -> dict[str, Answer]:
         budget = self._paid(budget, questions=len(queries))
         part = self.account.filter.price(budget).divided(len(queries))
         plans = {name: self._plan(query, part, len(queries)) for name, query in queries.items()}
@@ -434,7 +439,7 @@ class Session:
             raise InvalidParameter(
                 f"the question is {shown(query)}; it must be made with table.cube(...) or table.rollup(...)."
             )
-        return CrossTable.of(query, self.release_all(query.named, self._paid(budget)).values())
+        return CrossTable.of(query, self._released_together(query.named, self._paid(budget)).values())
 
     def sql(
         self,

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from dalenius.calculus.guarantees import Guarantee, from_record
-from dalenius.core.checks import shown
+from dalenius.core.checks import label, shown
 from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.session.accuracy import Within, within
@@ -203,6 +203,8 @@ class ReleaseAll(Request):
             raise InvalidParameter(
                 f"questions must be an object of questions by their names, at least one and at most {MOST_QUESTIONS}."
             )
+        for name in listed:
+            label("the name of a question", name)
         public = read_public(record.get("public"))
         queries = {name: read_query(one, session.table, public) for name, one in listed.items()}
         return cls(queries, read_budget(record.get("budget")))

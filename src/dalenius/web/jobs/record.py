@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -26,6 +26,8 @@ from dalenius.web.store.store import Store
 from dalenius.web.store.subject import METADATA, Subject
 
 Outcome = Literal["done", "failed", "refused"]
+
+Beside = Callable[[Connection, str], object]
 
 JOBS = sa.Table(
     "console_jobs",
@@ -136,8 +138,9 @@ def add(
     payload: Mapping[str, Any],
     key: str,
     slots: Slots,
+    beside: Beside | None = None,
 ) -> Job:
-    """A new job, waiting."""
+    """A new job, waiting. beside: what is written in the same transaction, given the job's id: both or neither."""
     with store.writing() as connection:
         id = secrets.token_hex(16)
         values = {
@@ -152,6 +155,8 @@ def add(
             "first": slots.first,
             "most": slots.limit,
         }
+        if beside is not None:
+            beside(connection, id)
         connection.execute(JOBS.insert().values(**values))
         return _got(connection, id)
 
