@@ -198,7 +198,7 @@ class Account:
 
     @property
     def may_spend(self) -> bool:
-        """Whether anything can be charged to this analyst: not once it was closed, nor where only others have shares."""
+        """Whether anything can be charged to this analyst: not once it was closed, nor if only others have shares."""
         standing = self.state().standing
         return not standing.closed and standing.allowance(self.analyst or "") is not None
 
@@ -508,8 +508,8 @@ class Account:
             )
         if self.analyst is not None and state.standing.allowance(self.analyst) is None:
             raise BudgetExceeded(
-                f"{self.analyst!r} has no share of the budget of {self.dataset!r}, and only those who have one may spend "
-                "from it. Nothing was charged; what was answered before can be read again. A steward grants shares.",
+                f"{self.analyst!r} has no share of the budget of {self.dataset!r}, and only those who have one may "
+                "spend from it. Nothing was charged; what was answered before can be read again. A steward grants shares.",
                 asked=self.filter.spent(cost),
                 left=self.filter.left(self.filter.nothing),
             )

@@ -53,7 +53,7 @@ class Terms:
     ceiling: Guarantee | None = None
     renewals: int | None = None
     reading: bool = False
-    """Whether an analyst may have the account who has no share of it: to read what was answered, and to pay for nothing."""
+    """Whether an analyst may have the account who has no share of it: to read what was answered, not to pay."""
 
 
 def opened(data: Any, table: Any, schema: Any, unit: Unit) -> Source:

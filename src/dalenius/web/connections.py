@@ -1,9 +1,9 @@
 """Connections of slow clients: uvicorn waits for ever for the first lines of a request, and for a client that does not
 read its answer. Here both have a time, after which the connection is dropped. How long a body may take is the guard's.
 
-And small packets: asyncio switches Nagle's algorithm off (RFC 896) for sockets that name TCP as their protocol. Those that
-uvicorn binds for several workers name none (0), so a head and a body, written one after the other, would wait for the
-delayed acknowledgement of the other side, about 40 ms with every answer.
+And small packets: asyncio switches Nagle's algorithm (RFC 896) off for sockets that name TCP as their protocol. Those
+that uvicorn binds for several workers name none (0), so a head and a body, written one after the other, would wait for
+the delayed acknowledgement of the other side, about 40 ms with every answer.
 """
 
 from __future__ import annotations

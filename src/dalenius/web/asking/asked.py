@@ -30,7 +30,7 @@ LONGEST_WORD = 200
 LONGEST_SAID = 1000
 
 
-class _Taken(Exception):  # noqa: N818 -- no error
+class _Taken(Exception):
     """The word of a request stands for another one already."""
 
     def __init__(self, claim: releases.Claim) -> None:
