@@ -149,3 +149,24 @@ def test_an_answer_does_not_wait_for_an_acknowledgement(tmp_path: Path) -> None:
         )
     assert [proto for proto, _ in seen] == [0], "uvicorn names the protocol now; this test shows nothing"
     assert seen[0][1] != 0
+
+
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/readyz", "/", "/sign-in", "/static/icon.svg", "/api/v1/people", "/nothing"]
+)
+def test_head_is_answered_like_get_without_a_body(place: tuple[str, int], path: str) -> None:
+    """Load balancers ask so whether a server is there; who may not have the page may not have its head."""
+    got, head = (
+        _answered(place, f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        for method in ("GET", "HEAD")
+    )
+    start, _, body = got.partition(b"\r\n\r\n")
+    again, _, nothing = head.partition(b"\r\n\r\n")
+    assert body
+    assert nothing == b""
+    assert again.splitlines()[0] == start.splitlines()[0]
+    assert _lengths(again) == _lengths(start)
+
+
+def _lengths(head: bytes) -> list[bytes]:
+    return [line for line in head.lower().splitlines() if line.startswith(b"content-length:")]

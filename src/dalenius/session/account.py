@@ -509,7 +509,8 @@ class Account:
         if self.analyst is not None and state.standing.allowance(self.analyst) is None:
             raise BudgetExceeded(
                 f"{self.analyst!r} has no share of the budget of {self.dataset!r}, and only those who have one may "
-                "spend from it. Nothing was charged; what was answered before can be read again. A steward grants shares.",
+                "spend from it. Nothing was charged; what was answered before can be read again. A steward grants "
+                "shares.",
                 asked=self.filter.spent(cost),
                 left=self.filter.left(self.filter.nothing),
             )
