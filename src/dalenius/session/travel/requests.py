@@ -29,6 +29,7 @@ from dalenius.session.columns import Columns, named_columns
 from dalenius.session.price import Price, told_delta
 from dalenius.session.record.estimators import read_estimator
 from dalenius.session.session import Session
+from dalenius.session.travel.weights import FIT, INFERENCE, weight
 from dalenius.session.words import steps_in_words
 from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
@@ -257,7 +258,7 @@ class Fit(Request):
 
     @property
     def weight(self) -> float:
-        return 8.0
+        return weight(self.model, _number_of(self.features), FIT)
 
     def price(self, session: Session) -> Price:
         return session.price(self.model, features=self.features, target=self.target, table=self.table)
@@ -292,7 +293,7 @@ class Infer(Request):
 
     @property
     def weight(self) -> float:
-        return 4.0
+        return weight(self.estimator, _number_of(self.features), INFERENCE)
 
     def price(self, session: Session) -> Price:
         return session.price(self.estimator, features=self.features, target=self.target, table=self.table)
@@ -433,6 +434,10 @@ def _about(what: Any, features: Columns, target: Columns | None, table: Table | 
     """A model or a test for people: of what, on what, and of which rows."""
     of = _listed(features) if target is None else f"{_listed(target)} on {_listed(features)}"
     return f"{type(what).__name__} of {of}" + ("" if table is None else steps_in_words(table.record()))
+
+
+def _number_of(columns: Columns) -> int:
+    return 1 if isinstance(columns, str) else len(list(columns))
 
 
 def _listed(columns: Columns) -> str:
