@@ -1,11 +1,11 @@
-"""Write deploy/requirements.lock and deploy/build.lock: every package of the console's image, and every one that builds
-dalenius for it, at one version and with its hash.
+"""Write deploy/requirements.lock and deploy/build.lock: every package of the console's image, and every one that
+builds dalenius for it, at one version and with its hash.
 
     python deploy/lock.py [build.lock]
 
-The versions are those that pip finds for `dalenius[web,postgres,sqlite]`, and for hatchling, on the Python of the image;
-run it with that Python. `pip install --require-hashes -r deploy/requirements.lock` then installs these files and no
-others.
+The versions are those that pip finds for `dalenius[web,postgres,sqlite]`, and for hatchling, on the Python of the
+image; run it with that Python. `pip install --require-hashes -r deploy/requirements.lock` then installs these files and
+no others.
 """
 
 from __future__ import annotations

@@ -179,7 +179,9 @@ def test_every_setting_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "failures-per-minute": ("failures_per_minute", 5),
         "source-host": ("source_hosts", ("db",)),
     }
-    options = [f"--{word}={value[0] if isinstance(value, tuple) else value}" for word, (_, value) in given.items()]
+    options = [
+        f"--{word}={value[0] if isinstance(value, tuple) else value}" for word, (_, value) in given.items()
+    ]
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     where = ["serve", "--folder", str(tmp_path / "c"), "--port", str(port)]
