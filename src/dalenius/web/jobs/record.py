@@ -336,11 +336,12 @@ def _waiting() -> sa.ColumnElement[bool]:
 
 
 def _next(connection: Connection, now: float, take_over: bool) -> Job | None:
-    if take_over:
-        gone = JOBS.select().where(JOBS.c.starts.is_not(None), _open, JOBS.c.lease < now)
-        row = connection.execute(gone.order_by(JOBS.c.lease).limit(1)).first()
-        if row is not None:
-            return _read(row)
+    gone = JOBS.select().where(JOBS.c.starts.is_not(None), _open, JOBS.c.lease < now)
+    if not take_over:  # what was given back is nobody's, whoever may be taken for gone
+        gone = gone.where(JOBS.c.token.is_(None))
+    row = connection.execute(gone.order_by(JOBS.c.lease).limit(1)).first()
+    if row is not None:
+        return _read(row)
     first = JOBS.alias("first")
     same = sa.exists().where(
         first.c.dataset == JOBS.c.dataset,
