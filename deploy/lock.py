@@ -1,9 +1,11 @@
-"""Write deploy/requirements.lock: every package of the console's image, at one version and with its hashes.
+"""Write deploy/requirements.lock and deploy/build.lock: every package of the console's image, and every one that
+builds dalenius for it, at one version and with its hash.
 
-    python deploy/lock.py
+    python deploy/lock.py [build.lock]
 
-The versions are those that pip finds for `dalenius[web,postgres,sqlite]` on the Python of the image; run it with that
-Python. `pip install --require-hashes -r deploy/requirements.lock` then installs these files and no others.
+The versions are those that pip finds for `dalenius[web,postgres,sqlite]`, and for hatchling, on the Python of the
+image; run it with that Python. `pip install --require-hashes -r deploy/requirements.lock` then installs these files and
+no others.
 """
 
 from __future__ import annotations
@@ -15,10 +17,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 EXTRAS = "web,postgres,sqlite"
-HEAD = f"# Made by deploy/lock.py for Python 3.11 on Linux; the extras {EXTRAS} of dalenius and what they need.\n"
+LOCKS = {
+    "requirements.lock": (f"{HERE.parent}[{EXTRAS}]", f"the extras {EXTRAS} of dalenius and what they need"),
+    "build.lock": ("hatchling>=1.27", "what builds dalenius"),
+}
+"""For each file what pip is asked for, and that in words."""
 
 
-def found() -> list[dict[str, str]]:
+def found(wanted: str) -> list[dict[str, str]]:
     """What pip would install into an empty environment."""
     command = [
         sys.executable,
@@ -31,9 +37,7 @@ def found() -> list[dict[str, str]]:
         "--report",
         "-",
     ]
-    text = subprocess.run(
-        [*command, f"{HERE.parent}[{EXTRAS}]"], check=True, capture_output=True, text=True
-    ).stdout
+    text = subprocess.run([*command, wanted], check=True, capture_output=True, text=True).stdout
     return [each for each in json.loads(text)["install"] if not each["is_direct"]]
 
 
@@ -48,4 +52,7 @@ def lines(packages: list[dict[str, str]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    (HERE / "requirements.lock").write_text(HEAD + "".join(lines(found())))
+    for name in sys.argv[1:] or LOCKS:
+        wanted, words = LOCKS[name]
+        head = f"# Made by deploy/lock.py for Python 3.11 on Linux; {words}.\n"
+        (HERE / name).write_text(head + "".join(lines(found(wanted))))

@@ -94,3 +94,31 @@ def test_the_unit(line: str) -> None:
     assert line in text.splitlines()
     (start,) = re.findall(r"^ExecStart=((?:.*\\\n)*.*)$", text, re.M)
     options(shlex.split(start.replace("\\\n", " ")))
+
+
+def test_the_image_is_built_from_what_is_locked() -> None:
+    """Packages, what builds dalenius, and the images below: each by its version."""
+    built = (DEPLOY / "build.lock").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}$", built, re.M))
+    for text in project["build-system"]["requires"]:
+        each = Requirement(text)
+        assert each.specifier.contains(locked[each.name])
+    recipe = (DEPLOY / "Dockerfile").read_text()
+    assert "--no-build-isolation" in recipe  # else pip would fetch whatever hatchling there is
+    images = re.findall(r"^ARG BASE=(\S+)$", recipe, re.M)
+    images += re.findall(r"image: \$\{\w+:-(\S+)\}", (DEPLOY / "compose.yaml").read_text())
+    assert len(images) == 3
+    for image in images:
+        assert re.search(r":\d+\.\d+(\.\d+)?-", image), image
+
+
+def test_nothing_is_sent_to_the_build_that_the_image_does_not_need() -> None:
+    """The context is the repository: data, environments and ledgers may lie in it."""
+    rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] not in ("", "#")]
+    assert rules[0] == "*"
+    sent = {rule[1:] for rule in rules if rule.startswith("!")}
+    copied = set()
+    for line in re.findall(r"^COPY (?!--from)(.+)$", (DEPLOY / "Dockerfile").read_text(), re.M):
+        copied |= set(line.split()[:-1])
+    assert sent == copied

@@ -17,10 +17,12 @@ from dalenius.web.serve import CONNECTION
 
 
 @contextmanager
-def served(app: FastAPI, **times: float) -> Iterator[tuple[str, int]]:
-    """Host and port. times: `head_seconds` and `read_seconds` of the connections."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    protocol: Any = type("Quick", (Impatient,), times)
+def served(
+    app: FastAPI, listening: socket.socket | None = None, **protocol_has: Any
+) -> Iterator[tuple[str, int]]:
+    """Host and port. protocol_has: what the connections have of their own, as `head_seconds` and `read_seconds`."""
+    listening = listening or socket.create_server(("127.0.0.1", 0))
+    protocol: Any = type("Quick", (Impatient,), protocol_has)
     settings = CONNECTION | {"http": protocol, "log_config": None, "lifespan": "off"}
     configured = uvicorn.Config(app, **settings)
     server = uvicorn.Server(configured)

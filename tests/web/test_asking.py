@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +16,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from sqlalchemy.exc import DataError
 
 import dalenius as dp
 from dalenius.errors import (
@@ -25,6 +28,7 @@ from dalenius.errors import (
 from dalenius.session.travel.description import description, read_description
 from dalenius.session.travel.outcomes import named
 from dalenius.session.travel.requests import read_request
+from dalenius.web.asking import asked
 from dalenius.web.datasets import open_session
 from dalenius.web.store import clock, releases
 from tests.web.console import Console
@@ -293,17 +297,97 @@ def test_a_request_that_comes_twice_is_carried_out_once(console: Console) -> Non
     assert not [each for each in anna.get("/api/v1/jobs").json() if each["state"] == "done"]
     assert stella.put(grant).status_code == 204
     assert anna.get(mine).json()["state"] == "done"
-    # A worker took the word and was killed: the request can be sent again, after a while.
-    person, mark = console.people["Anna"].id, "0" * 64
-    claims, own = releases.CLAIMS, ("people", "killed", mark)
+
+
+def test_a_word_is_never_left_by_somebody_who_was_killed(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is killed while a request is read leaves nothing: the same, sent again, is carried out at once."""
+    anna, where = console.api("Anna"), "/api/v1/datasets/people/releases"
+    question = {"question": {"sql": "SELECT COUNT(*) AS n FROM people WHERE age > 63"}}
+    word = {"Idempotency-Key": "killed"}
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise SystemExit
+
+    for part in ("read_request", "looked_up"):
+        with monkeypatch.context() as patch:
+            patch.setattr(asked, part, killed)
+            patch.setattr(releases, "let_go", lambda *_: None, raising=False)
+            with pytest.raises(SystemExit):
+                desk(console).ask(question, "killed")
+    with monkeypatch.context() as patch:  # between the job and its history
+        patch.setattr(releases, "claim", killed)
+        before = len(anna.get("/api/v1/jobs").json())
+        with pytest.raises(SystemExit):
+            desk(console).ask(question, "killed")
+        assert len(anna.get("/api/v1/jobs").json()) == before
+    assert anna.post(where, json=question, headers=word).status_code == 202
+    # An earlier version left words without a request.
     with console.store.writing() as connection:
-        assert releases.claim(connection, person, *own) is None
-        assert releases.claim(connection, person, *own) == releases.Claim(mark, None)
-        connection.execute(
-            claims.update().where(claims.c.word == "killed").values(made=clock.after(seconds=-40))
-        )
-        assert releases.claim(connection, person, *own) is None
-        assert releases.claim(connection, person, *own) == releases.Claim(mark, None)
+        mine = {"person": console.people["Anna"].id, "dataset": "people", "word": "old"}
+        connection.execute(releases.CLAIMS.insert().values(**mine, digest="", made=clock.text(clock.now())))
+    assert anna.post(where, json=question, headers={"Idempotency-Key": "old"}).status_code in (201, 202)
+
+
+def desk(console: Console, who: str = "Anna") -> asked.Desk:
+    """Where the console itself asks."""
+    return asked.Desk(console.store, console.settings, console.app.state.jobs, console.people[who], "people")
+
+
+def test_two_who_send_the_same_at_once_are_given_one_job(console: Console) -> None:
+    """All come to the store at the same moment."""
+    question = {"question": {"sql": "SELECT COUNT(*) AS n FROM people WHERE age > 64"}}
+    together = threading.Barrier(6)
+
+    def send(_: int) -> str:
+        together.wait()
+        return str(desk(console).ask(question, "at once")[1]["job"])
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(send, range(6)))) == 1
+
+
+NAMES = {"null": "a\u0000b", "escape": "a\u001bb", "line": "a\nb", "turned": "a\u202eb", "long": "a" * 50_000}
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_a_name_that_nobody_can_read_is_refused_before_the_charge(console: Console, name: str) -> None:
+    """PostgreSQL does not keep some of them: the history was lost, and the charge was not. Others deface pages."""
+    anna, where = console.api("Anna"), "/api/v1/datasets/people"
+    people = near(console).table
+    count = {"kind": "count"}
+    plain = people.agg(n=dp.count()).record()
+    computed = {"kind": "compute", "name": name, "expression": "age / 2"}
+    requests = {
+        "aggregate": {"question": {**plain, "aggregates": [{"name": name, "aggregate": count}]}},
+        "question": {"kind": "release_all", "questions": {name: plain}},
+        "column": {"question": {**plain, "table": {**plain["table"], "steps": [computed]}}},
+        "sql": {"question": {"sql": f'SELECT COUNT(*) AS "{name}" FROM people'}},
+    }
+    jobs = len(anna.get("/api/v1/jobs").json())
+    for what, content in requests.items():
+        for path in ("price", "releases"):
+            told = anna.post(f"{where}/{path}", json=content)
+            assert told.status_code == 422, (what, told.text)
+            assert len(told.text) < 1000
+    assert len(anna.get("/api/v1/jobs").json()) == jobs
+
+
+def test_a_request_that_cannot_be_kept_is_no_job(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    """History and job are written together: where one cannot be, the other is not."""
+    anna, where = console.api("Anna"), "/api/v1/datasets/people"
+    question = {"question": {"sql": "SELECT COUNT(*) AS n FROM people WHERE age > 65"}}
+    jobs = len(anna.get("/api/v1/jobs").json())
+
+    def unkept(*_: Any, **__: Any) -> None:
+        raise DataError("", None, Exception())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(releases, "keep", unkept)
+        assert anna.post(f"{where}/releases", json=question).status_code == 422
+    assert len(anna.get("/api/v1/jobs").json()) == jobs
+    assert anna.post(f"{where}/releases", json=question).status_code == 202
 
 
 def test_prices_history_and_downloads(console: Console) -> None:
@@ -374,7 +458,13 @@ def test_a_price_does_not_tell_when_an_answer_was_recorded(
 
     jobs = console.app.state.jobs
     monkeypatch.setattr(jobs, "in_flight", lambda dataset, question: True)
-    monkeypatch.setattr(jobs, "submit", lambda *given: SimpleNamespace(id="a job"))
+
+    def submit(*given: Any) -> SimpleNamespace:
+        with console.store.writing() as connection:
+            given[-1](connection, "a job")
+        return SimpleNamespace(id="a job")
+
+    monkeypatch.setattr(jobs, "submit", submit)
     session.account.ask(found.question, found.cost, look)  # before it is recorded, and after
     look()
     assert seen[:2] == seen[2:]

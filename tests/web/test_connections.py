@@ -6,11 +6,14 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from dalenius.web.connections import Impatient
 from dalenius.web.people import home
 from dalenius.web.people.access import Anyone
 from tests.web.console import Console
@@ -124,3 +127,46 @@ def test_who_does_not_read_is_dropped(tmp_path: Path) -> None:
                 except ConnectionResetError:
                     pass
             assert got < 64 << 20
+
+
+def test_an_answer_does_not_wait_for_an_acknowledgement(tmp_path: Path) -> None:
+    """The socket that several workers share names no protocol, and asyncio then leaves Nagle's algorithm on: an answer
+    of two pieces takes 40 ms."""
+    seen: list[tuple[int, int]] = []
+
+    def connection_made(self: Impatient, transport: Any) -> None:
+        Impatient.connection_made(self, transport)
+        line = transport.get_extra_info("socket")
+        seen.append((line.proto, line.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+
+    with (
+        Console.made(tmp_path) as console,
+        uvicorn.Config(console.app, host="127.0.0.1", port=0).bind_socket() as shared,
+        served(console.app, shared, connection_made=connection_made) as place,
+    ):
+        assert b" 200 OK" in _answered(
+            place, b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
+    assert [proto for proto, _ in seen] == [0], "uvicorn names the protocol now; this test shows nothing"
+    assert seen[0][1] != 0
+
+
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/readyz", "/", "/sign-in", "/static/icon.svg", "/api/v1/people", "/nothing"]
+)
+def test_head_is_answered_like_get_without_a_body(place: tuple[str, int], path: str) -> None:
+    """Load balancers ask so whether a server is there; who may not have the page may not have its head."""
+    got, head = (
+        _answered(place, f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        for method in ("GET", "HEAD")
+    )
+    start, _, body = got.partition(b"\r\n\r\n")
+    again, _, nothing = head.partition(b"\r\n\r\n")
+    assert body
+    assert nothing == b""
+    assert again.splitlines()[0] == start.splitlines()[0]
+    assert _lengths(again) == _lengths(start)
+
+
+def _lengths(head: bytes) -> list[bytes]:
+    return [line for line in head.lower().splitlines() if line.startswith(b"content-length:")]

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 import dalenius as dp
-from dalenius.errors import InvalidParameter
+from dalenius.errors import BudgetExceeded
 from dalenius.web.datasets import NoSuchDataset, open_session
 from dalenius.web.datasets.registration import read_registration
 from dalenius.web.store import datasets
@@ -126,7 +126,7 @@ def test_from_registration_to_the_end(console: Console) -> None:
     )
     steward.put("/api/v1/datasets/people/grants/Boris")
     assert steward.post("/api/v1/datasets/people/shares", json=to_boris).json()["left"]["rho"] == "0.1"
-    with pytest.raises(InvalidParameter, match="shared by Boris"):  # Anna has none, and was let in before
+    with pytest.raises(BudgetExceeded, match="'Anna' has no share"):  # who was let in before
         session.release(session.table.agg(n=dp.count()), dp.ZCDP(0.01))
     assert "Stella" in steward.get("/api/v1/datasets/people/statement").text
     assert steward.post("/api/v1/datasets/people/close", json={"confirm": "peopel"}).status_code == 422

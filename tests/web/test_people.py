@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
+from dalenius.web.limits import Limit
 from dalenius.web.people import acts
 from dalenius.web.store import clock
 from dalenius.web.store.tokens import TOKENS
@@ -34,14 +35,15 @@ def test_a_token_is_shown_once_and_the_store_has_its_hash_alone(console: Console
     assert anna.get("/api/v1/me").status_code == 401
     assert browser.get("/me").headers["location"] == "/sign-in?next=%2Fme"
     lines = [line["act"] for line in steward.get("/api/v1/audit").json()]
-    assert lines[:3] == ["revoked a token", "revoked a token", "signed in"]
+    assert lines[2:5] == ["revoked a token", "revoked a token", "signed in"]
     new = steward.post(f"/api/v1/people/{console.people['Anna'].id}/tokens", json={"label": "new"})
     console.tokens["Anna"] = new.json()["secret"]
 
 
 def test_tokens_have_a_number_and_a_label(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
-        console.api("Boris").post("/api/v1/me/tokens", json={"label": "a\x00"}).json()["parameter"] == "label"
+        console.api("Boris").post("/api/v1/me/tokens", json={"label": "a\u202e"}).json()["parameter"]
+        == "label"
     )
     monkeypatch.setattr(acts, "MOST_TOKENS", 2)
     statuses = [console.api("Boris").post("/api/v1/me/tokens", json={}).status_code for _ in range(2)]
@@ -108,3 +110,25 @@ def test_versions_are_written_and_a_newer_store_is_refused(console: Console) -> 
         Store.open(console.settings.store_address)
     with console.store.writing() as connection:
         connection.execute(text("UPDATE console_versions SET version = version - 1 WHERE subject = 'people'"))
+
+
+def test_who_is_refused_is_in_the_log(console: Console) -> None:
+    """Whose token it was, if it was anybody's; never its text. Beyond the limit nothing is written."""
+    anna, steward = console.api("Anna"), console.api("Stella")
+    made = anna.post("/api/v1/me/tokens", json={"label": "old"}).json()
+    assert anna.delete(f"/api/v1/me/tokens/{made['token']['id']}").status_code == 204
+    for token in (made["secret"], "dalenius_unknown"):
+        assert console.client.post("/sign-in", data={"token": token}).status_code == 401
+        bearer = {"Authorization": f"Bearer {token}"}
+        assert console.client.get("/api/v1/me", headers=bearer).status_code == 401
+    log = steward.get("/api/v1/audit")
+    lines = [(line["person"], line["act"], line["subject"], line["facts"]) for line in log.json()[:4]]
+    refused, old = "was refused: the token does not work", {"token": made["token"]["id"]}
+    assert lines == [("?", refused, "", {})] * 2 + [("?", refused, "Anna", old)] * 2
+    assert made["secret"] not in log.text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console.app.state, "failures", Limit(console.store, "few", 1))
+        bearer = {"Authorization": "Bearer dalenius_unknown"}
+        statuses = [console.client.get("/api/v1/me", headers=bearer).status_code for _ in range(3)]
+    assert statuses == [401, 429, 429]
+    assert len(steward.get("/api/v1/audit").json()) == len(log.json()) + 1

@@ -144,3 +144,53 @@ def test_who_lost_their_token_is_given_one_for_a_day(tmp_path: Path) -> None:
     assert found[0].name == "Ada"
     run = CliRunner().invoke(app, ["serve", "--folder", str(tmp_path / "c"), "--new-token", "Eve"])
     assert (run.exit_code, "nobody called 'Eve'" in run.output) == (2, True)
+
+
+def test_the_first_steward_without_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As compose does it beside the one that runs: nothing listens, and no worker takes jobs."""
+    from dalenius.web import serve
+
+    monkeypatch.setattr(serve, "serve", lambda *_: pytest.fail("a second server"))
+    where = ["serve", "--folder", str(tmp_path / "c")]
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # the port is that of the console which runs
+        port = ["--port", str(taken.getsockname()[1])]
+        run = CliRunner().invoke(app, [*where, *port, "--first-steward", "Ada", "--and-stop"])
+    assert run.exit_code == 0, run.output
+    assert "Ada is the first steward" in run.output
+    assert "The console is at" not in run.output
+    run = CliRunner().invoke(app, [*where, "--first-steward", "Eve", "--and-stop"])
+    assert (run.exit_code, "There is a steward already" in run.output) == (0, True)
+    run = CliRunner().invoke(app, [*where, "--and-stop"])
+    assert (run.exit_code, "--first-steward" in run.output) == (2, True)
+
+
+def test_every_setting_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dalenius.web import serve
+
+    seen: list[Settings] = []
+    monkeypatch.setattr(serve, "serve", lambda settings, *_: seen.append(settings))
+    given = {
+        "lanes": ("slots", 3),
+        "work-limit": ("work_seconds", 120.0),
+        "lease": ("lease_seconds", 5.0),
+        "slot": ("slot_seconds", 0.5),
+        "token-days": ("token_days", 30),
+        "calls-per-minute": ("calls_per_minute", 100),
+        "failures-per-minute": ("failures_per_minute", 5),
+        "source-host": ("source_hosts", ("db",)),
+    }
+    options = [
+        f"--{word}={value[0] if isinstance(value, tuple) else value}" for word, (_, value) in given.items()
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    where = ["serve", "--folder", str(tmp_path / "c"), "--port", str(port)]
+    run = CliRunner().invoke(app, [*where, *options, "--metrics-local", "--spark"])
+    assert run.exit_code == 0, run.output
+    assert {name: getattr(seen[0], name) for name, _ in given.values()} == dict(given.values())
+    assert seen[0].metrics_local
+    assert seen[0].source_schemes == ("postgresql", "spark")
+    for more, allowed in ((["--spark"], ("spark",)), (["--source-host=db"], ("postgresql",)), ([], ())):
+        assert CliRunner().invoke(app, [*where, *more]).exit_code == 0
+        assert seen[-1].source_schemes == allowed
+    assert seen[-1] == Settings(tmp_path / "c")  # what the options say by default is what the settings do

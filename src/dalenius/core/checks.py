@@ -133,6 +133,24 @@ def either(names: Sequence[str]) -> str:
     return " or ".join([", ".join(names[:-1]), *names[-1:]]) if len(names) > 1 else "".join(names)
 
 
+LONGEST_LABEL = 255
+
+
+def label(what: str, value: object) -> str:
+    """A name that somebody chose and others will read, in answers, ledgers and histories: printable, and not long."""
+    if (
+        not isinstance(value, str)
+        or not value.strip()
+        or len(value) > LONGEST_LABEL
+        or not value.isprintable()
+    ):
+        raise InvalidParameter(
+            f"{what} is {shown(value)}; it must be a name of at most {LONGEST_LABEL} characters, all of which can be "
+            "printed."
+        )
+    return value
+
+
 def flag(name: str, value: object) -> bool:
     """True or False, Python's or NumPy's. What merely counts as true, such as the text "no", is refused."""
     if not isinstance(value, bool | np.bool_):

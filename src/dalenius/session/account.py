@@ -107,8 +107,11 @@ class State:
         return from_record(self.standing.budget)
 
     def allowance(self, analyst: str | None) -> Cost:
-        """What an analyst may spend in all: their share, or the whole budget where there are no shares."""
+        """What an analyst may spend in all: their share, which is nothing if only others have one, or the whole budget
+        where there are no shares."""
         allowed = self.standing.allowance(analyst or "")
+        if allowed is None and analyst is not None:
+            return self.filter.nothing
         if allowed is None:
             raise InvalidParameter(
                 f"this budget is shared by {listed(self.standing.shares)}; open the account as one of them: "
@@ -198,6 +201,12 @@ class Account:
     def remaining(self) -> Guarantee:
         """What this analyst may still spend, rounded down."""
         return self.filter.left(self.left()).read(up=False)
+
+    @property
+    def may_spend(self) -> bool:
+        """Whether anything can be charged to this analyst: not once it was closed, nor if only others have shares."""
+        standing = self.state().standing
+        return not standing.closed and standing.allowance(self.analyst or "") is not None
 
     def left(self) -> Cost:
         """What this analyst may still spend, exactly."""
@@ -500,6 +509,14 @@ class Account:
             raise BudgetExceeded(
                 f"the account of {self.dataset!r} was closed: nothing more is charged to it, ever. What was answered "
                 "before can be read again: ask the identical question.",
+                asked=self.filter.spent(cost),
+                left=self.filter.left(self.filter.nothing),
+            )
+        if self.analyst is not None and state.standing.allowance(self.analyst) is None:
+            raise BudgetExceeded(
+                f"{self.analyst!r} has no share of the budget of {self.dataset!r}, and only those who have one may "
+                "spend from it. Nothing was charged; what was answered before can be read again. A steward grants "
+                "shares.",
                 asked=self.filter.spent(cost),
                 left=self.filter.left(self.filter.nothing),
             )

@@ -72,7 +72,7 @@ def refused(
     account: Account, problem: BudgetExceeded, asked: Asked, instead: Callable[[], str | None] = lambda: None
 ) -> BudgetExceeded:
     """The same refusal in the words of the question: what it costs, what is left, and what could be asked instead."""
-    if account.is_closed:  # no question will do
+    if not account.may_spend:  # no question will do
         return problem
     left, limit = account.left(), account.limit
     most = account.filter.budget_left(left).shortened(up=False)

@@ -52,6 +52,8 @@ class Terms:
     reserve: float | None = None
     ceiling: Guarantee | None = None
     renewals: int | None = None
+    reading: bool = False
+    """Whether an analyst may have the account who has no share of it: to read what was answered, not to pay."""
 
 
 def opened(data: Any, table: Any, schema: Any, unit: Unit) -> Source:
@@ -151,7 +153,8 @@ class SessionAccount(Account):
         _, _, shares = read_terms(body)
         if terms.analyst is not None:
             checked_name("analyst", terms.analyst)
-        check_share(terms.analyst, shares, terms.dataset)
+        if not terms.reading:
+            check_share(terms.analyst, shares, terms.dataset)
         nowhere: Any = None  # until it is opened
         super().__init__(nowhere, 0, terms.dataset, filter, shares, terms.analyst, repr(terms.unit))
         self._at_first = State(filter, Balance(filter.nothing, {}), Standing.of(body))
@@ -223,11 +226,11 @@ class SessionAccount(Account):
     def _account(self, ledger: Ledger) -> Account:
         terms = self.terms
         budget = terms.budget or ledger.existing(terms.dataset).budget
-        return ledger.account(
+        account = ledger.account(
             terms.dataset,
             budget,
             adjacency=terms.adjacency,
-            analyst=terms.analyst,
+            analyst=None if terms.reading else terms.analyst,
             shares=terms.shares,
             unit=terms.unit,
             place=terms.place.written(),
@@ -235,6 +238,8 @@ class SessionAccount(Account):
             ceiling=terms.ceiling,
             renewals=terms.renewals,
         )
+        account.analyst = terms.analyst
+        return account
 
     def _take(self, account: Account) -> None:
         known = account.place()

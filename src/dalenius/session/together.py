@@ -8,7 +8,7 @@ from functools import cached_property
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
-from dalenius.core.checks import shown
+from dalenius.core.checks import label, shown
 from dalenius.core.notebook import printed
 from dalenius.errors import InvalidParameter
 from dalenius.session.accuracy import Within
@@ -37,6 +37,8 @@ class Together:
             raise InvalidParameter(
                 f"release_all needs questions by name, at least one: {{'n': query}}, not {shown(asked)}."
             )
+        for name in names:
+            label("the name of a question", name)
         return cls(asked)
 
     def planned(self, plan: Callable[[Query], Plan]) -> JointPlan:

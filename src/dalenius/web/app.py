@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from dalenius import __version__
 from dalenius.errors import DaleniusError
-from dalenius.web import failures
+from dalenius.web import failures, texts
 from dalenius.web.describe import described
 from dalenius.web.guard import Guard
 from dalenius.web.limits import Limit
@@ -95,7 +95,7 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.routes = []
     for room in rooms:
         app.state.routes += _checked(room.router, room.__name__)
-        app.include_router(room.router)
+        app.include_router(room.router, dependencies=[Depends(texts.checked)])
     _check_shadows(app.state.routes)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     for kind in (DaleniusError, HTTPException, RequestValidationError):

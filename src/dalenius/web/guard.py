@@ -56,13 +56,18 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        request, status = Request(scope, receive), 0
+        method, status = scope["method"], 0
+        if method == "HEAD":  # what GET would answer, to the same people, without its body (RFC 9110)
+            scope = {**scope, "method": "GET"}
+        request = Request(scope, receive)
 
         async def sending(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 self._stamp(request, status, MutableHeaders(scope=message))
+            elif method == "HEAD":
+                message = {**message, "body": b""}
             await send(message)
 
         try:
@@ -73,7 +78,7 @@ class Guard:
             if not status:  # else it has begun, and the server hangs up
                 await answer(scope, receive, sending)
         finally:
-            self._log(request, status)
+            self._log(request, method, status)
 
     def _check(self, request: Request) -> None:
         hosts = () if request.url.path in HEALTH else self.settings.hosts
@@ -123,12 +128,12 @@ class Guard:
         else:
             headers["Cache-Control"] = "no-store"
 
-    def _log(self, request: Request, status: int) -> None:
+    def _log(self, request: Request, method: str, status: int) -> None:
         route: Any = request.scope.get("route")
         person = getattr(request.state, "person", None)
         log.info(
             "request method=%s route=%s status=%s person=%s",
-            request.method if request.method.isalpha() else "?",
+            method if method.isalpha() else "?",
             getattr(route, "path", "-"),
             status or "-",
             person.id if person else "-",

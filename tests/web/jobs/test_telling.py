@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dalenius.web.jobs import record
 from dalenius.web.jobs.view import FAILED, shown
+from dalenius.web.jobs.workers import Away, Pace, Workers
 from tests.web.jobs.probe import Bench
 
 
@@ -151,3 +155,35 @@ def test_others_do_not_see_or_cancel_a_job(tmp_path: Path) -> None:
     assert told["state"] == "cancelled"
     assert record.begin(bench.store, 0.5, 0.01, True) is None
     assert record.count_open(bench.store, "ana") == 0
+
+
+def test_what_was_given_back_is_anybodys(tmp_path: Path, clock: Clock) -> None:
+    """Also while nobody is taken for gone, since the store was away: otherwise it waits, and its slots double."""
+    bench = Bench(tmp_path)
+    bench.submit("how many?")
+    job = begun(bench)
+    record.give_back(bench.store, job, 2.0)
+    assert record.begin(bench.store, 0.5, 0.01, False) is None  # a little later
+    clock.now += 2.1
+    again = begun(bench)
+    assert (again.id, again.starts, again.attempts) == (job.id, job.starts, job.attempts)
+    assert again.token != job.token
+
+
+def test_a_process_that_is_busy_with_itself_does_not_take_the_store_for_gone(tmp_path: Path) -> None:
+    """All its connections are in use: that says nothing of the leases of others."""
+    bench = Bench(tmp_path)
+    workers = Workers(bench.store, bench.opener, Pace(lanes=0, lease=5.0))
+    workers.steady_since = before = time.monotonic() - 60
+
+    def failing(kind: type[Exception]) -> Any:
+        def action() -> None:
+            with bench.store.writing():
+                raise kind("", None, Exception()) if kind is OperationalError else kind()
+
+        return action
+
+    assert isinstance(workers._stored(failing(PoolTimeout)), Away)
+    assert workers.steady_since == before
+    assert isinstance(workers._stored(failing(OperationalError)), Away)
+    assert workers.steady_since > before

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from dalenius.calculus.guarantees import Guarantee, from_record
-from dalenius.core.checks import shown
+from dalenius.core.checks import label, shown
 from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.session.accuracy import Within, within
@@ -29,6 +29,7 @@ from dalenius.session.columns import Columns, named_columns
 from dalenius.session.price import Price, told_delta
 from dalenius.session.record.estimators import read_estimator
 from dalenius.session.session import Session
+from dalenius.session.travel.weights import FIT, INFERENCE, weight
 from dalenius.session.words import steps_in_words
 from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
@@ -198,6 +199,8 @@ class ReleaseAll(Request):
             raise InvalidParameter(
                 f"questions must be an object of questions by their names, at least one and at most {MOST_QUESTIONS}."
             )
+        for name in listed:
+            label("the name of a question", name)
         public = read_public(record.get("public"))
         queries = {name: read_query(one, session.table, public) for name, one in listed.items()}
         return cls(queries, read_budget(record.get("budget")))
@@ -250,7 +253,7 @@ class Fit(Request):
 
     @property
     def weight(self) -> float:
-        return 8.0
+        return weight(self.model, _number_of(self.features), FIT)
 
     def price(self, session: Session) -> Price:
         return session.price(self.model, features=self.features, target=self.target, table=self.table)
@@ -285,7 +288,7 @@ class Infer(Request):
 
     @property
     def weight(self) -> float:
-        return 4.0
+        return weight(self.estimator, _number_of(self.features), INFERENCE)
 
     def price(self, session: Session) -> Price:
         return session.price(self.estimator, features=self.features, target=self.target, table=self.table)
@@ -422,6 +425,10 @@ def _about(what: Any, features: Columns, target: Columns | None, table: Table | 
     parts = [step for _, step in what.steps] if hasattr(what, "named_steps") else [what]
     named = ", ".join(type(part).__name__ for part in parts)
     return f"{named} of {of}" + ("" if table is None else steps_in_words(table.record()))
+
+
+def _number_of(columns: Columns) -> int:
+    return 1 if isinstance(columns, str) else len(list(columns))
 
 
 def _listed(columns: Columns) -> str:

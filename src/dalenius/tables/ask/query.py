@@ -87,6 +87,7 @@ class Table:
         """Further columns, computed from each row: `with_columns(decade="FLOOR(age / 10)")`."""
         table = self
         for name, expression in expressions.items():
+            checks.label("the name of a computed column", name)
             scope, text = table._read(expression, f"column {name!r}", "age / 10")
             Compute(name, text).apply(scope, NOWHERE)
             table = replace(table, steps=(*table.steps, Compute(name, text)))
@@ -245,10 +246,7 @@ class Table:
         A unit then has one row, whatever `max_rows` is: `per_unit().agg(n=dp.mean("rows", bounds=(0, 50)))`.
         """
         unit = self._unit("per_unit")
-        if not is_text(rows):
-            raise InvalidParameter(
-                f"rows is {rows!r}; it must name the column that holds the number of rows."
-            )
+        checks.label("the name of the column that holds the number of rows", rows)
         check_ids(self.fields, self.schema, unit.columns)
         step = PerUnit(unit.columns, rows)
         step.apply(self.scope(), NOWHERE)
@@ -546,6 +544,7 @@ def _query(
     scope, problems = table.scope(), Problems()
     asked, roles = [], []
     for name, aggregate in aggregates.items():
+        checks.label("the name of an aggregate", name)
         if not isinstance(aggregate, Aggregate):
             raise InvalidParameter(f"{name} is {aggregate!r}; it must be an aggregate, like dp.count().")
         if name in columns:

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import Connection
+
 from dalenius.errors import InvalidParameter
 from dalenius.session.entries import digest
+from dalenius.session.log import printable
 from dalenius.session.session import Session
 from dalenius.session.travel.outcomes import Outcome, as_told, looked_up
 from dalenius.session.travel.requests import Request, read_request
@@ -24,6 +27,14 @@ from dalenius.web.store.people import Person
 from dalenius.web.store.releases import Asked
 
 LONGEST_WORD = 200
+LONGEST_SAID = 1000
+
+
+class _Taken(Exception):
+    """The word of a request stands for another one already."""
+
+    def __init__(self, claim: releases.Claim) -> None:
+        self.claim = claim
 
 
 @dataclass(frozen=True)
@@ -50,76 +61,77 @@ class Desk:
         """
         session = self.session
         if word is None:
-            return self._ask(session, content)
+            return self._ask(session, content, None)
         if not 0 < len(word) <= LONGEST_WORD:
             raise InvalidParameter(f"an idempotency key has 1 to {LONGEST_WORD} characters.")
         # What is inside keeps its order: features in another one are another model.
         mark = hashlib.sha256(json.dumps(sorted(content.items())).encode()).hexdigest()
-        mine = (self.person.id, self.dataset, word)
-        with self.store.writing() as connection:
-            known = releases.claim(connection, *mine, mark)
+        with self.store.reading() as connection:
+            known = releases.claimed(connection, self.person.id, self.dataset, word)
         if known is not None:
-            return self._again(session, known, mark)
+            return self._again(known, mark)
         try:
-            status, told = self._ask(session, content)
-        except BaseException:
-            with self.store.writing() as connection:
-                releases.let_go(connection, *mine)
-            raise
-        with self.store.writing() as connection:
-            releases.settle(connection, *mine, told["release"] if status == 202 else told["id"])
-        return status, told
+            return self._ask(session, content, (word, mark))
+        except _Taken as taken:  # the same came twice at the same time, and the other was quicker
+            return self._again(taken.claim, mark)
 
-    def _again(self, session: Session, known: releases.Claim, mark: str) -> tuple[int, dict[str, Any]]:
+    def _again(self, known: releases.Claim, mark: str) -> tuple[int, dict[str, Any]]:
         if known.digest != mark:
             raise Problem(
                 422,
                 "this idempotency key came with another request before.",
                 fix="Use a key of its own for every request.",
             )
-        found = None if known.release is None else self._asked(known.release)
-        if found is None:
-            raise Problem(
-                409,
-                "the same request is being read at this moment.",
-                fix="Send it again in a moment.",
-                headers={"Retry-After": "1"},
-            )
-        if found.job is not None:
+        found = self._asked(known.release)
+        if found is not None and found.job is not None:
             return 202, self._told(found, found.job)
-        return 201, self._shown(session, found)
+        return 201, self.answer(known.release)
 
-    def _ask(self, session: Session, content: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _ask(
+        self, session: Session, content: Mapping[str, Any], claim: tuple[str, str] | None
+    ) -> tuple[int, dict[str, Any]]:
+        """claim: the word of the request and its digest.
+
+        Job, history and word are written in one transaction. So there is nothing that is charged and not in the
+        history, and no word that stands for a request which somebody was killed reading.
+        """
         first = read_request(dict(content), session)
         settled = {"kind": first.tag, **content, **first.settled(self._told_record(session))}
         request = read_request(settled, session)
         found = looked_up(session, request, self._recorded(session), self._expected)
         key = digest(found.question)
-        if isinstance(found, Outcome):
-            return 201, shown(found, request, self._kept(key, request, settled, None).id)
         with self.store.reading() as connection:
             known = releases.named(connection, self.person.id, self.dataset, key)
         id = releases.new_id() if known is None else known.id
-        payload = {"release": id, "request": settled}
-        job = self.jobs.submit(ASKING, self.dataset, self.person.id, payload, self.person.name).id
-        return 202, self._told(self._kept(key, request, settled, job, id), job)
 
-    def _kept(
-        self, key: str, request: Request, settled: Mapping[str, Any], job: str | None, id: str | None = None
-    ) -> Asked:
-        """The request in this person's history. One whose answer was on record has no job: nothing is awaited."""
-        with self.store.writing() as connection:
-            return releases.keep(
+        written: list[Asked] = []
+
+        def keep(connection: Connection, job: str | None) -> None:
+            asked = releases.keep(
                 connection,
-                id=id or releases.new_id(),
+                id=id,
                 person=self.person.id,
                 dataset=self.dataset,
                 key=key,
                 kind=request.tag,
-                said=request.said[:1000],
+                said=printable(request.said)[:LONGEST_SAID],
                 request=json.dumps(settled),
                 job=job,
             )
+            if claim is not None:
+                word, mark = claim
+                taken = releases.claim(connection, self.person.id, self.dataset, word, mark, asked.id)
+                if taken is not None:
+                    raise _Taken(taken)
+            written.append(asked)
+
+        if isinstance(found, Outcome):  # it has no job: nothing is awaited
+            with self.store.writing() as connection:
+                keep(connection, None)
+            return 201, shown(found, request, written[0].id)
+        payload = {"release": id, "request": settled}
+        job = self.jobs.submit(ASKING, self.dataset, self.person.id, payload, self.person.name, keep).id
+        return 202, self._told(written[0], job)
 
     def _told(self, asked: Asked, job: str) -> dict[str, Any]:
         seen = self.jobs.look(job, self.person.id) or {}
@@ -199,9 +211,6 @@ class Desk:
     def answer(self, id: str) -> dict[str, Any]:
         """The same, as it is shown."""
         return shown(*self.outcome(id), id)
-
-    def _shown(self, session: Session, asked: Asked) -> dict[str, Any]:
-        return self.answer(asked.id)
 
     def _asked(self, id: str) -> Asked | None:
         with self.store.reading() as connection:

@@ -6,7 +6,7 @@ besides, under the steward's name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -255,6 +255,19 @@ def verify(store: Store, settings: Settings, by: Person) -> Verification:
         kept.note_verification(connection, by.name, found.ok, found.checkpoint, found.problems)
         audit.note(connection, by, "verified the ledger", "", sound=found.ok)
     return found
+
+
+def export(store: Store, settings: Settings, by: Person, readable: bool) -> Iterator[str]:
+    """The whole ledger as lines of JSON: the questions and answers of everybody."""
+    lines = opening.ledger(store, settings).export(readable=readable)
+    note_export(store, by, "")
+    return lines
+
+
+def note_export(store: Store, by: Person, name: str) -> None:
+    """That the ledger was taken along: of one data set, or (no name) all of it."""
+    with store.writing() as connection:
+        audit.note(connection, by, "exported the ledger", name)
 
 
 def _done(

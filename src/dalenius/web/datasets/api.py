@@ -452,7 +452,7 @@ def verify(by: Steward, store: TheStore, settings: TheSettings) -> VerificationS
     responses={200: {"content": {"application/x-ndjson": {}}, "description": "Lines of JSON."}},
 )
 def export(
-    _: Steward,
+    by: Steward,
     store: TheStore,
     settings: TheSettings,
     readable: Annotated[
@@ -460,9 +460,8 @@ def export(
     ] = False,
 ) -> Response:
     """The whole of it. Not readable: the copy can be checked without the ledger."""
-    lines = opening.ledger(store, settings).export(readable=readable)
     return StreamingResponse(
-        _with_ends(lines),
+        _with_ends(acts.export(store, settings, by, readable)),
         media_type="application/x-ndjson",
         headers={"Content-Disposition": 'attachment; filename="ledger.jsonl"'},
     )

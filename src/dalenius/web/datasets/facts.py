@@ -16,9 +16,11 @@ from dalenius.tables.facts.kinds import KINDS, Field, Kind
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.facts.schema import Column, Constant, Impute, Schema, bounds_of
 from dalenius.web.datasets.faults import Faults
+from dalenius.web.texts import is_a_line
 
 WORDS = ("bounds", "categories", "nulls", "impute", "type")
 MOST_CATEGORIES = 10_000
+LONGEST_VALUE = 1_000
 
 Facts = dict[str, dict[str, Any]]
 """By column, what was declared, as it is kept: JSON."""
@@ -193,6 +195,10 @@ def _categories(given: Any, kind: Kind | None) -> tuple[Constant, ...]:
 
 def _constant(value: Any, kind: Kind | None) -> Any:
     """A constant of the column's kind, from text or from JSON."""
+    if isinstance(value, str) and not (len(value) <= LONGEST_VALUE and is_a_line(value)):
+        raise InvalidParameter(
+            f"a value is {shown(value)}; it must be one line of at most {LONGEST_VALUE} characters that can be shown."
+        )
     if not isinstance(value, str) or kind == "text":
         return value
     text = value.strip()

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
+from dalenius.session.words import shortened
 from dalenius.web.datasets import acts, opening
 from dalenius.web.datasets.api import STATEMENT_POLICY, _with_ends
 from dalenius.web.datasets.history import log_of
@@ -28,6 +29,8 @@ router = APIRouter(include_in_schema=False)
 LINKS = (Link("Ledger", "/ledger", (STEWARD,)),)
 
 SHOWN = 200
+LONGEST = 400
+"""Characters of a question on the page; analysts write them. The exports have all of it."""
 """Lines of a page, the newest first; the export has all of them."""
 EVERY = 5
 """Seconds between two looks."""
@@ -56,11 +59,10 @@ def verify(by: Steward, store: TheStore, settings: TheSettings) -> Response:
 
 
 @router.get("/ledger/export")
-def export(_: Steward, store: TheStore, settings: TheSettings, readable: bool = False) -> Response:
+def export(by: Steward, store: TheStore, settings: TheSettings, readable: bool = False) -> Response:
     """The whole ledger as lines of JSON."""
-    lines = opening.ledger(store, settings).export(readable=readable)
     return StreamingResponse(
-        _with_ends(lines),
+        _with_ends(acts.export(store, settings, by, readable)),
         media_type="application/x-ndjson",
         headers={"Content-Disposition": 'attachment; filename="ledger.jsonl"'},
     )
@@ -90,9 +92,10 @@ def part(
 
 
 @router.get("/datasets/{name}/ledger.csv")
-def as_csv(request: Request, _: Steward, store: TheStore, settings: TheSettings, name: str) -> Response:
+def as_csv(request: Request, by: Steward, store: TheStore, settings: TheSettings, name: str) -> Response:
     """All lines of this data set, for a spreadsheet."""
     acts.account_of(store, settings, name)
+    acts.note_export(store, by, name)
     log = log_of(opening.ledger(store, settings), name, held_in(request, name))
     return Response(
         log.to_csv(),
@@ -132,7 +135,10 @@ def _context(request: Request, store: Store, settings: Settings, name: str) -> d
         "standing": standing,
         "verified": verified,
         "words": terms_in_words,
-        "lines": [(line.seq, line.act, line.cells()) for line in reversed(log[-SHOWN:])],
+        "lines": [
+            (line.seq, line.act, [shortened(cell, LONGEST) for cell in line.cells()])
+            for line in reversed(log[-SHOWN:])
+        ],
         "more": max(0, len(log) - SHOWN),
         "chart": Markup(
             chart(account, log, datetime.datetime.now(datetime.UTC))

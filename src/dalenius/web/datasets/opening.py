@@ -178,18 +178,23 @@ def _source(
 
 
 def _session(registration: Registration, source: Source, where: Ledger, analyst: str | None) -> Session:
+    """A session for somebody to whom the data set is granted: who has no share of the budget can read, too."""
     terms = check_ready(registration)
-    return Session(
+    session = Session(
         source,
         unit=terms.unit,
         budget=terms.budget,
         ledger=where,
         name=registration.name,
         adjacency=terms.adjacency,
-        analyst=analyst,
         shares=dict(terms.shares) or None,
         ceiling=terms.ceiling,
         renewals=terms.renewals,
         reserve=terms.reserve,
         per_question=terms.per_question,
     )
+    if analyst is not None:
+        account = session.account
+        assert isinstance(account, SessionAccount)
+        session.account = SessionAccount(where, replace(account.terms, analyst=analyst, reading=True))
+    return session

@@ -37,7 +37,7 @@ async def metrics(person: Anyone, request: Request) -> Response:
         raise Problem(
             401 if person is None else 403,
             "the numbers of the console are for stewards; for a program on the same machine, start the console with "
-            "metrics_local.",
+            "--metrics-local.",
         )
     return Response(await run_in_threadpool(numbers, store_of(request)), media_type=TEXT)
 

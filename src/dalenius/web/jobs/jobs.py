@@ -80,6 +80,7 @@ class Jobs:
         person: str,
         payload: Mapping[str, Any],
         analyst: str | None = None,
+        beside: record.Beside | None = None,
     ) -> Job:
         """Ask for work; it is refused here, with nothing charged, where public facts already say so.
 
@@ -95,6 +96,8 @@ class Jobs:
             What is asked, as JSON.
         analyst
             Who asks, in the ledger.
+        beside
+            Writes what belongs to the job, in its transaction: where that fails, there is no job.
 
         Returns
         -------
@@ -124,6 +127,7 @@ class Jobs:
             payload=payload,
             key=key,
             slots=slots,
+            beside=beside,
         )
         self.workers.wake.set()
         return job

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -26,6 +26,8 @@ from dalenius.web.store.store import Store
 from dalenius.web.store.subject import METADATA, Subject
 
 Outcome = Literal["done", "failed", "refused"]
+
+Beside = Callable[[Connection, str], object]
 
 JOBS = sa.Table(
     "console_jobs",
@@ -136,8 +138,9 @@ def add(
     payload: Mapping[str, Any],
     key: str,
     slots: Slots,
+    beside: Beside | None = None,
 ) -> Job:
-    """A new job, waiting."""
+    """A new job, waiting. beside: what is written in the same transaction, given the job's id: both or neither."""
     with store.writing() as connection:
         id = secrets.token_hex(16)
         values = {
@@ -152,6 +155,8 @@ def add(
             "first": slots.first,
             "most": slots.limit,
         }
+        if beside is not None:
+            beside(connection, id)
         connection.execute(JOBS.insert().values(**values))
         return _got(connection, id)
 
@@ -331,11 +336,12 @@ def _waiting() -> sa.ColumnElement[bool]:
 
 
 def _next(connection: Connection, now: float, take_over: bool) -> Job | None:
-    if take_over:
-        gone = JOBS.select().where(JOBS.c.starts.is_not(None), _open, JOBS.c.lease < now)
-        row = connection.execute(gone.order_by(JOBS.c.lease).limit(1)).first()
-        if row is not None:
-            return _read(row)
+    gone = JOBS.select().where(JOBS.c.starts.is_not(None), _open, JOBS.c.lease < now)
+    if not take_over:  # what was given back is nobody's, whoever may be taken for gone
+        gone = gone.where(JOBS.c.token.is_(None))
+    row = connection.execute(gone.order_by(JOBS.c.lease).limit(1)).first()
+    if row is not None:
+        return _read(row)
     first = JOBS.alias("first")
     same = sa.exists().where(
         first.c.dataset == JOBS.c.dataset,

@@ -20,7 +20,7 @@ from dalenius.web.jobs import record
 from dalenius.web.jobs.carry_out import Opener, Result, Work
 from dalenius.web.jobs.lanes import LANES, Ended, Lane
 from dalenius.web.jobs.record import Job
-from dalenius.web.store.store import Store, StoreUnusable
+from dalenius.web.store.store import Store, StoreBusy, StoreUnusable
 
 T = TypeVar("T")
 
@@ -192,7 +192,10 @@ class Workers:
         except StoreUnusable as problem:
             if time.monotonic() - self.steady_since > self.pace.lease:
                 log.warning("the store could not be used (%s)", type(problem).__name__)
-            self.steady_since = time.monotonic()
+            if not isinstance(
+                problem, StoreBusy
+            ):  # others could renew while this process was busy with itself
+                self.steady_since = time.monotonic()
             return Away()
 
 

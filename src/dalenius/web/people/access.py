@@ -25,6 +25,7 @@ from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
+from dalenius.web.people import acts
 from dalenius.web.problems import Problem
 from dalenius.web.settings import Settings
 from dalenius.web.state import settings_of, store_of
@@ -120,6 +121,7 @@ async def _who(request: Request) -> Person | None:
         person = await run_in_threadpool(_by_token, request, shown)
         if person is None:
             await run_in_threadpool(request.app.state.failures.take, address)
+            await run_in_threadpool(acts.note_refusal, store_of(request), shown[0].partition(" ")[2].strip())
             raise Problem(
                 401,
                 "the token that was sent is not one that works.",

@@ -97,6 +97,22 @@ def set_active(store: Store, by: Person, id: str, active: bool) -> None:
         audit.note(connection, by, "let in again" if active else "closed out", entry.person.name)
 
 
+def note_refusal(store: Store, text: str) -> None:
+    """That somebody came with a token that does not work: whose it was, if it was anybody's, and never its text.
+
+    The limit on failures is asked before, so a stranger cannot fill the log.
+    """
+    with store.writing() as connection:
+        name, id = tokens.owner(connection, text) or ("", "")
+        audit.note(
+            connection,
+            audit.SOMEBODY,
+            "was refused: the token does not work",
+            name,
+            **({"token": id} if id else {}),
+        )
+
+
 def _entry(store: Store, id: str) -> people.Entry:
     with store.reading() as connection:
         entry = people.get(connection, id)

@@ -87,7 +87,9 @@ class ActShown(BaseModel):
 
     id: int = Field(description="Counts the lines.")
     time: str = Field(description="When, in UTC.")
-    person: str = Field(description="Who; empty for the command line of the server.")
+    person: str = Field(
+        description="Who; empty for the command line of the server, ? for one whose token does not work."
+    )
     act: str = Field(description="What was done.")
     subject: str = Field(description="To whom or what.")
     facts: dict[str, Any] = Field(description="More of it, public facts only.")

@@ -14,11 +14,13 @@ from pydantic import BaseModel, Field
 from dalenius.adaptive import PrivacyReport
 from dalenius.adaptive.personal.page import inside
 from dalenius.core.record import JSON, text
+from dalenius.errors import InvalidParameter
 from dalenius.web.pages import Link, render
 from dalenius.web.people.access import Steward, anyone
 from dalenius.web.problems import Problem
 from dalenius.web.state import TheStore
 from dalenius.web.store import audit, reports
+from dalenius.web.texts import is_a_line
 
 router = APIRouter(tags=["privacy reports"])
 LINKS = (Link("Privacy reports", "/reports"),)
@@ -76,6 +78,8 @@ def read_report(name: Name, store: TheStore) -> Report:
 @router.put("/api/v1/reports/{name}", summary="Publish a privacy report", status_code=201)
 def publish_report(name: Name, publication: Publication, person: Steward, store: TheStore) -> Listed:
     """From now on anyone can read it, under this name. An older report of the same name is replaced."""
+    if not is_a_line(publication.title):
+        raise InvalidParameter.of("title", "the title is one line of text that can be shown.")
     written = text(publication.report)
     report = PrivacyReport.from_json(written)
     inside(report, FAILURE)  # refused now, if no page can be made of it

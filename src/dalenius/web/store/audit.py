@@ -28,6 +28,9 @@ AUDIT = Table(
 )
 SUBJECT = Subject("audit", (AUDIT,))
 
+SOMEBODY = Person("", "?", "")
+"""One who did not show who they are; nobody can be called so."""
+
 
 @dataclass(frozen=True)
 class Act:

@@ -56,10 +56,6 @@ SUBJECT = Subject("releases", (RELEASES, CLAIMS))
 KEPT = datetime.timedelta(days=7)
 """So long is a word remembered; nobody repeats a request for longer."""
 
-READING = datetime.timedelta(seconds=30)
-"""So long may a request take to be read, before the one who reads it is taken for dead. If they were not, the question
-is the same: it is not begun a second time while the first is under way, and is found on record afterwards."""
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -78,10 +74,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Claim:
-    """A word by which a program knows its own request again. release: None while the first one is being read."""
+    """A word by which a program knows its own request again."""
 
     digest: str
-    release: str | None
+    release: str
 
 
 def new_id() -> str:
@@ -142,34 +138,36 @@ def of_person(connection: Connection, person: str, dataset: str, most: int) -> l
     return [Asked(**row._mapping) for row in connection.execute(asked)]
 
 
-def claim(connection: Connection, person: str, dataset: str, word: str, digest: str) -> Claim | None:
-    """Take a word for a request; if it was taken before, what for."""
+def claimed(connection: Connection, person: str, dataset: str, word: str) -> Claim | None:
+    """What a word stands for, if it was taken before."""
+    row = connection.execute(
+        select(CLAIMS).where(_own(person, dataset, word), CLAIMS.c.release.is_not(None))
+    ).one_or_none()
+    return None if row is None else Claim(row.digest, row.release)
+
+
+def claim(
+    connection: Connection, person: str, dataset: str, word: str, digest: str, release: str
+) -> Claim | None:
+    """Take a word for a request, in the transaction that writes the request; if it was taken before, what for.
+
+    Who comes second with the same word waits here until the first has committed, or was undone: there is no word whose
+    request is not there.
+    """
+    now = clock.now()
     mine = {"person": person, "dataset": dataset, "word": word}
-    connection.execute(delete(CLAIMS).where(CLAIMS.c.made < clock.text(clock.now() - KEPT)))
+    values = {"digest": digest, "release": release, "made": clock.text(now)}
+    connection.execute(delete(CLAIMS).where(CLAIMS.c.made < clock.text(now - KEPT)))
     try:
         with connection.begin_nested():
-            connection.execute(
-                insert(CLAIMS).values(**mine, digest=digest, release=None, made=clock.text(clock.now()))
-            )
+            connection.execute(insert(CLAIMS).values(**mine, **values))
     except IntegrityError:
-        # A worker that was killed while it read the request never says what became of it: then somebody else may.
-        stale = CLAIMS.c.release.is_(None) & (CLAIMS.c.made < clock.text(clock.now() - READING))
-        taken = update(CLAIMS).where(_own(person, dataset, word), stale, CLAIMS.c.digest == digest)
-        if connection.execute(taken.values(made=clock.text(clock.now()))).rowcount == 1:
+        # An earlier version took a word before it read the request, and may have been killed in between.
+        unread = _own(person, dataset, word) & CLAIMS.c.release.is_(None)
+        if connection.execute(update(CLAIMS).where(unread).values(**values)).rowcount == 1:
             return None
-        row = connection.execute(select(CLAIMS).where(_own(person, dataset, word))).one()
-        return Claim(row.digest, row.release)
+        return claimed(connection, person, dataset, word)
     return None
-
-
-def settle(connection: Connection, person: str, dataset: str, word: str, release: str) -> None:
-    """What the word stands for."""
-    connection.execute(update(CLAIMS).where(_own(person, dataset, word)).values(release=release))
-
-
-def let_go(connection: Connection, person: str, dataset: str, word: str) -> None:
-    """The request was refused, with nothing charged: the word is free again."""
-    connection.execute(delete(CLAIMS).where(_own(person, dataset, word) & CLAIMS.c.release.is_(None)))
 
 
 def _own(person: str, dataset: str, word: str) -> ColumnElement[bool]:

@@ -23,6 +23,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import DataError, DisconnectionError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dalenius.errors import DaleniusError, InvalidParameter
 from dalenius.session.address import is_address, read_address
@@ -45,6 +46,10 @@ VERSIONS = Table(
 
 class StoreUnusable(DaleniusError, OSError):
     """The console's own record cannot be opened, read or written."""
+
+
+class StoreBusy(StoreUnusable):
+    """All connections of this process were in use for too long: of the store itself that says nothing."""
 
 
 class Store:
@@ -115,7 +120,7 @@ class Store:
             raise InvalidParameter(
                 "a text or a number is not one that can be kept: leave out characters that cannot be printed."
             ) from None
-        raise StoreUnusable(
+        raise (StoreBusy if kind == PoolTimeout.__name__ else StoreUnusable)(
             f"the console's store at {self.label} could not be used ({kind}). Try again in a moment."
         ) from None
 

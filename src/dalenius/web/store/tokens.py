@@ -82,6 +82,17 @@ def find(connection: Connection, text: str) -> tuple[Person, Token] | None:
     return (Person(row.person, row.name, row.role), token) if token.works else None
 
 
+def owner(connection: Connection, text: str) -> tuple[str, str] | None:
+    """Of a token that may work no more: the name of its person, and its id."""
+    asked = (
+        select(PEOPLE.c.name, TOKENS.c.id)
+        .join(PEOPLE, PEOPLE.c.id == TOKENS.c.person)
+        .where(TOKENS.c.digest == digest(text))
+    )
+    row = connection.execute(asked).first()
+    return None if row is None else (row.name, row.id)
+
+
 def of_person(connection: Connection, person: str) -> list[Token]:
     """All tokens of a person, the newest first."""
     asked = select(TOKENS).where(TOKENS.c.person == person).order_by(TOKENS.c.made.desc(), TOKENS.c.id)

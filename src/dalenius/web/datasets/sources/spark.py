@@ -26,7 +26,7 @@ class SparkTables(Kind):
     )
 
     def offered(self, allowed: Allowed) -> str | None:
-        return None if "spark" in allowed.source_schemes else "the settings do not allow Spark"
+        return None if "spark" in allowed.source_schemes else "the console was not started with --spark"
 
     def read(self, given: Mapping[str, Any], allowed: Allowed, faults: Faults) -> Record:
         tables = {
@@ -39,7 +39,7 @@ class SparkTables(Kind):
 
     def tables(self, record: Record, secret: str | None, allowed: Allowed) -> Tables:
         if self.offered(allowed) is not None:
-            raise SourceError("the settings of this console do not allow Spark.")
+            raise SourceError("the console was not started with --spark.")
         spark = connected()
         return {name: (spark, called) for name, called in record["tables"].items()}
 

@@ -1,0 +1,80 @@
+"""Texts that come in from outside: what cannot be kept by every store, or shown on every page, is refused at the door.
+
+JSON can spell half a character ("\\ud800", a lone surrogate), which no encoding has: it can be read, and neither kept
+in PostgreSQL nor sent to a browser. PostgreSQL does not keep the character 0, and a terminal obeys other control
+characters. A text with one of these would be saved by one store, break another, and break every page that shows it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.datastructures import FormData, UploadFile
+
+from dalenius.errors import InvalidParameter
+
+LINES = "\t\n\r"
+"""Controls that several lines of text may have."""
+TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""They turn the direction of what follows, beyond the end of the text that has them."""
+NEVER = frozenset({"Cc", "Cs"})
+"""Control characters, and halves of characters."""
+NOT_IN_A_LINE = NEVER | {"Zl", "Zp"}
+
+
+def is_a_line(text: str) -> bool:
+    """Whether a text can be shown in one line, as it is: a value of a column, say, which may have any spaces.
+
+    >>> is_a_line("São Paulo"), is_a_line("a\\nb"), is_a_line("\\ud800")
+    (True, False, False)
+    """
+    return all(unicodedata.category(sign) not in NOT_IN_A_LINE and sign not in TURNS for sign in text)
+
+
+def can_be_kept(text: str) -> bool:
+    """Whether a text, of one line or of several, can be written down and shown at all."""
+    return text.isprintable() or all(
+        sign in LINES or unicodedata.category(sign) not in NEVER for sign in text
+    )
+
+
+async def checked(request: Request) -> None:
+    """Refuse a request one of whose texts cannot be kept, the names of its fields included.
+
+    It stands before every route that reads a body, which FastAPI has read by then.
+    """
+    route = request.scope.get("route")
+    if not isinstance(route, APIRoute) or route.body_field is None:
+        return
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        content: Any = await request.form()
+    elif await request.body():
+        content = await request.json()
+    else:
+        return
+    if not _all_kept(content):
+        raise InvalidParameter(
+            "a text of the request holds a control character or half a character (a lone surrogate); leave it out."
+        )
+
+
+def _all_kept(content: Any) -> bool:
+    rest = [content]
+    while rest:  # no recursion: a request may be as deep as it likes
+        value = rest.pop()
+        if isinstance(value, str):
+            if not can_be_kept(value):
+                return False
+        elif isinstance(value, FormData):
+            rest += [
+                part for pair in value.multi_items() for part in pair if not isinstance(part, UploadFile)
+            ]
+        elif isinstance(value, dict):
+            rest += [part for pair in value.items() for part in pair]
+        elif isinstance(value, list):
+            rest += value
+    return True
