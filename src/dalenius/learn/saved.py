@@ -334,11 +334,36 @@ def to_json(model: Any) -> str:
     >>> bool((again.coef_ == model.coef_).all()), again.loss_ == model.loss_
     (True, True)
     """
+    fitted = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    told = told_model(model)
+    columns = getattr(fitted, "n_features_in_", None)
+    return headed(FORMAT, VERSION, {**told, "columns": columns, "loss": loss_record(fitted.loss_)})
+
+
+def told_model(model: Any) -> dict[str, JSON]:
+    """A fitted model but for what it cost: its features, its public parameters, and what was released."""
     features = None
     if isinstance(model, Pipeline):
         bounds, model = _steps(model)
         features = model_record(bounds, arrays=True)
-    return headed(FORMAT, VERSION, {"features": features, **_fitted_record(model)})
+    return {"features": features, **_fitted_record(model)}
+
+
+def asked_fitted(record: JSON) -> Pipeline:
+    """The fitted model of a `told_model` that anybody may have written, to predict with; it may raise whatever a wrong
+    one comes to. Its `loss_` is None: what it cost was not told.
+    """
+    if not isinstance(record, dict) or set(record) != {"features", "model", "released"}:
+        raise InvalidParameter(
+            "a fitted model is an object with 'features', 'model' and 'released', as dp.learn.to_json writes them."
+        )
+    scale, model = (asked_model(record[word]) for word in ("features", "model"))
+    if tag_of(scale) not in ("public_bounds", "public_columns"):
+        raise InvalidParameter("the features of a fitted model are public bounds, or public columns.")
+    scale.fit()
+    columns = sum(scale.sizes) if hasattr(scale, "sizes") else len(scale.bounds)
+    mark(model, restore(model, record["released"]), columns, None)
+    return Pipeline([("bounds", scale), ("model", model)])
 
 
 def from_json(text: str) -> Any:
@@ -468,8 +493,6 @@ def _fitted_record(model: Any) -> dict[str, JSON]:
     return {
         "model": model_record(model, arrays=True),
         "released": released_record(model),
-        "columns": getattr(model, "n_features_in_", None),
-        "loss": loss_record(model.loss_),
     }
 
 
