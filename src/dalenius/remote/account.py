@@ -219,7 +219,8 @@ class _Sending(RemoteAccount):
 
     def __init__(self, account: RemoteAccount, told: Any = None) -> None:
         account.state()
-        vars(self).update(vars(account), requests=dict(account.requests), told=told)
+        vars(self).update(vars(account), requests=dict(account.requests))
+        self.told = told
         self._seen = float("inf")
 
     def refresh(self) -> RemoteAccount:

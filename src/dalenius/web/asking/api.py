@@ -238,10 +238,12 @@ def ask(
 
 @router.get("/releases")
 def history(
-    desk: TheDesk, most: Annotated[int, Query(description="At most so many.", ge=1, le=1000)] = 100
+    desk: TheDesk,
+    most: Annotated[int, Query(description="At most so many.", ge=1, le=1000)] = 100,
+    skip: Annotated[int, Query(description="After so many that are newer.", ge=0, le=10**9)] = 0,
 ) -> list[LineShown]:
     """What you have asked of this data set, the newest first."""
-    return [LineShown(**line) for line in desk.history(most)]
+    return [LineShown(**line) for line in desk.history(most, skip)]
 
 
 @router.get("/releases/{id}.csv", response_class=PlainTextResponse)

@@ -58,7 +58,7 @@ def as_parquet(outcome: Outcome, request: Request) -> bytes:
     from pyarrow import parquet
 
     result, file = outcome.result, io.BytesIO()
-    if isinstance(result, Sheet) or isinstance(result, SyntheticTable):
+    if isinstance(result, Sheet | SyntheticTable):
         table = result.to_arrow()
     else:
         table = pa.table({name: _array(values) for name, values in _held(outcome, request).items()})

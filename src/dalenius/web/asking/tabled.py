@@ -48,7 +48,7 @@ def tabled(result: Any, features: Any = None) -> Tabled | None:
     """The table of a result; None where it has none. features: the columns of a fit."""
     if isinstance(result, Result):
         low, high = np.asarray(result.conf_int(1 - CONFIDENCE)).T
-        held = {
+        held: dict[str, list[Any]] = {
             "term": list(result.names),
             "estimate": _reals(result.params),
             "error": _reals(result.bse),
@@ -72,7 +72,7 @@ def _evaluation(made: Evaluation) -> Tabled:
     for label in made.classes:
         found[f"recall of {label}"] = made.recall(label)
         found[f"precision of {label}"] = made.precision(label)
-    held = {
+    held: dict[str, list[Any]] = {
         "measure": list(found),
         "estimate": [each.estimate for each in found.values()],
         "low": [each.low for each in found.values()],

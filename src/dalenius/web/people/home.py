@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
+from dalenius.web.describe import operations
 from dalenius.web.pages import render
 from dalenius.web.people.access import Anyone
 
@@ -17,6 +18,12 @@ router = APIRouter(include_in_schema=False)
 def home(request: Request, _: Anyone) -> Response:
     """Where to go, for the one who is signed in."""
     return render(request, "home.html")
+
+
+@router.get("/api/v1")
+def api(request: Request, _: Anyone) -> Response:
+    """The documentation of the API, for people."""
+    return render(request, "api.html", title="The API", rooms=operations(request.app.openapi()))
 
 
 @router.get("/api/v1/openapi.json")
