@@ -79,6 +79,11 @@ EXPECTED = {
         DELETE /api/v1/people/{id}/sign-ins
         DELETE /api/v1/tokens/{token}
         GET /api/v1/audit
+        POST /reports
+        POST /reports/{name}/withdraw
+        GET /api/v1/datasets/{name}/alerts
+        PUT /api/v1/datasets/{name}/alerts
+        POST /datasets/{name}/alerts
         PUT /api/v1/reports/{name}
         DELETE /api/v1/reports/{name}
         GET /datasets/new

@@ -103,8 +103,8 @@ def test_the_page_of_the_api_has_every_operation_and_who_may(console: Console) -
         for method, operation in methods.items():
             roles = ", ".join(operation["x-roles"])
             assert f'<code>{method.upper()} {path}</code> <span class="soft">{roles}</span>' in text
-            for given in operation.get("parameters", []):
-                assert f"<code>{given['name']}</code>" in text
+            for parameter in operation.get("parameters", []):
+                assert f"<code>{parameter['name']}</code>" in text
     for field in ("idempotency-key", "private_bins", "estimator"):
         assert f"<code>{field}</code>" in text.lower()
     assert not re.search(r'(src|href)="(https?:)?//', page.text)
