@@ -1,9 +1,9 @@
 """Numbers for Prometheus: the schedule of the work, and that the parts are there.
 
-All of them are read from the store when they are asked for, so every worker process tells the same. None of them moves
-with a row: a job is counted when it is asked for, when it starts, and when it leaves, which the public plan fixes
-(`jobs.slots`), and never when its work ends. What is spent of a budget moves with the charge, at the start. For the same reason there is no number of the ledger's entries, no
-duration, no memory and no count of failures.
+All of them are read from the store and the ledger when they are asked for, so every worker process tells the same. None
+of them moves with a row: a job is counted when it is asked for, when it starts, and when it leaves, which the public
+plan fixes (`jobs.slots`), and never when its work ends; what is spent of a budget moves with the charge, at the start.
+For the same reason there is no number of the ledger's entries, no duration, no memory and no count of failures.
 """
 
 from __future__ import annotations

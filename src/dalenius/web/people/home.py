@@ -7,9 +7,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
-from dalenius.web.describe import operations
 from dalenius.web.pages import render
 from dalenius.web.people.access import Anyone
+from dalenius.web.people.operations import operations
 
 router = APIRouter(include_in_schema=False)
 
