@@ -122,8 +122,54 @@ def test_what_an_answer_means(
     assert len(seen) == 1  # and the token went nowhere else
 
 
-def test_a_ledger_that_stays_away_is_told_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    sender, seen = scripted(monkeypatch, *(problem(503, "ledger", "gone.") for _ in range(line.TRIES)))
+def test_a_console_that_is_started_anew_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    sender, seen = scripted(monkeypatch, *(problem(503, "ledger", "gone.") for _ in range(1000)))
+    monkeypatch.setattr(line.time, "sleep", slept.append)
     with pytest.raises(LedgerError, match="gone"):
         sender.get("datasets")
-    assert len(seen) == line.TRIES
+    assert 60 < sum(slept) <= line.PATIENCE  # as long as it promised, and never longer
+    assert len(seen) == len(slept) + 1 < 30  # the pauses grow
+    assert slept[0] < 1
+    assert max(slept) <= line.LONGEST_PAUSE * 1.5
+    quick = line.Line("https://console.example", "x", patience=0.0, transport=sender._client._transport)
+    with pytest.raises(LedgerError):
+        quick.get("datasets")
+    assert len(seen) == len(slept) + 2
+    with pytest.raises(InvalidParameter, match="patience is -1"):
+        dp.connect("https://localhost", token="x", patience=-1)
+
+
+@pytest.mark.parametrize(
+    ("broken", "method", "fate"),
+    [
+        (httpx.ConnectError("no"), "post", "did not arrive: nothing was charged"),
+        (httpx.ReadTimeout("no"), "post", "not known whether the question arrived"),
+        (httpx.ReadTimeout("no"), "get", "Nothing was asked or charged"),
+    ],
+)
+def test_it_is_told_what_became_of_a_question(
+    broken: Exception, method: str, fate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        raise broken
+
+    monkeypatch.setattr(line.time, "sleep", lambda seconds: None)
+    sender = line.Line("https://console.example", "dalenius_x", transport=httpx.MockTransport(answer))
+    more = {"content": {}, "word": "w"} if method == "post" else {}
+    with pytest.raises(ConsoleError, match=fate):
+        getattr(sender, method)("datasets", **more)
+
+
+def test_what_arrived_once_may_have_been_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line broke after it was sent, and then nobody was there: it is not said that nothing arrived."""
+    sent: list[int] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(1)
+        raise httpx.ReadError("no") if len(sent) == 1 else httpx.ConnectError("no")
+
+    monkeypatch.setattr(line.time, "sleep", lambda seconds: None)
+    sender = line.Line("https://console.example", "dalenius_x", transport=httpx.MockTransport(answer))
+    with pytest.raises(ConsoleError, match="not known whether the question arrived"):
+        sender.post("datasets", content={}, word="w")

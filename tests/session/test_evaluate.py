@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import dalenius as dp
+from dalenius.errors import DaleniusError
 from dalenius.intervals.laws import Normal, TwoSidedGeometric
 from dalenius.learn import LogisticRegression, MultinomialRegression
 from dalenius.session.evaluating import Evaluating
@@ -221,3 +223,33 @@ def test_no_warning_tells_of_a_row(people: pd.DataFrame) -> None:
     assert answer.answer == "[0]"
     told[-1].coef_, told[-1].intercept_ = told[-1].coef_ * 0, told[-1].intercept_ * 0 - 2000.0
     assert np.allclose(told.predict_proba(people[["age", "town"]].dropna().head(3)), 1 / 3)
+
+
+def test_no_row_makes_a_strangers_model_fail() -> None:
+    """Anybody may send a model: what it predicts may be nonsense, but never an error that a row decides."""
+    from dalenius.learn.saved import asked_fitted, told_model
+
+    people = pd.DataFrame({"x": [0.0, 1.0, 0.5, 1e-320] * 50, "y": [0, 1, 0, 1] * 50})
+
+    s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(9.0), schema=dp.Schema(nulls="never"))
+    fitted = s.fit(dp.learn.LogisticRegression(dp.ZCDP(0.5)), {"x": (0, 1)}, "y = 1")
+    several = s.fit(dp.learn.OneVsRest(dp.ZCDP(0.5), classes=(0, 1, 2)), {"x": (0, 1)}, "y")
+    asked = 0
+    for model in (fitted, several):
+        for bounds in ((0.0, 1.0), (0.0, 5e-324), (-1.7e308, 1.7e308), (0.0, 1e-310)):
+            for number in (1e308, -1e308, 1e-320):
+                told = json.loads(json.dumps(told_model(model)))
+                told["features"]["parameters"]["bounds"] = [[{"number": repr(end)} for end in bounds]]
+                for word in ("coefficients", "intercept"):
+                    values = told["released"][word]["values"]
+                    told["released"][word]["values"] = [repr(number)] * len(values)
+                target = "y = 1" if model is fitted else "y"
+                before = s.remaining
+                try:
+                    made = s.evaluate(asked_fitted(told), ["x"], target, dp.ZCDP(0.1))
+                except DaleniusError:
+                    assert s.remaining == before  # refused from public facts, before it was charged
+                else:
+                    asked += 1
+                    assert abs(made.counts.sum() - 200) < 100
+    assert asked >= 6

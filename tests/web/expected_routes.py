@@ -5,6 +5,7 @@ from __future__ import annotations
 EXPECTED = {
     "anyone": """
         GET /
+        GET /api/v1
         GET /api/v1/openapi.json
         GET /sign-in
         POST /sign-in
@@ -51,6 +52,7 @@ EXPECTED = {
         GET /api/v1/datasets/{dataset}/releases/{id}.csv
         GET /api/v1/datasets/{dataset}/releases/{id}.md
         GET /api/v1/datasets/{dataset}/releases/{id}.parquet
+        GET /api/v1/datasets/{dataset}/releases/{id}.model.json
         POST /api/v1/datasets/{dataset}/questions
         GET /datasets/{dataset}/ask
         POST /datasets/{dataset}/ask
@@ -77,6 +79,11 @@ EXPECTED = {
         DELETE /api/v1/people/{id}/sign-ins
         DELETE /api/v1/tokens/{token}
         GET /api/v1/audit
+        POST /reports
+        POST /reports/{name}/withdraw
+        GET /api/v1/datasets/{name}/alerts
+        PUT /api/v1/datasets/{name}/alerts
+        POST /datasets/{name}/alerts
         PUT /api/v1/reports/{name}
         DELETE /api/v1/reports/{name}
         GET /datasets/new

@@ -257,3 +257,41 @@ def test_a_job_can_be_left_and_nothing_is_refunded(address: str, console: Consol
     assert "Cancelled" in text
     assert "What was charged stays charged" in text
     assert console.browser("Boris").get(where).status_code == 404
+
+
+def test_where_nothing_is_left_nothing_is_paid(address: str, console: Console, page: Any) -> None:
+    pd.DataFrame({"age": [30, 40]}).to_parquet(console.data / "gone.parquet")
+    steward, anna = console.api("Stella"), console.api("Anna")
+    gone = {
+        "name": "gone",
+        "title": "Gone",
+        "source": {"kind": "file", "files": str(console.data / "gone.parquet")},
+        "unit": {"kind": "row"},
+        "budget": {"kind": "zcdp", "rho": 1.0},
+    }
+    assert steward.post("/api/v1/datasets", json=gone).status_code == 201
+    assert steward.post("/api/v1/datasets/gone/open", json={}).status_code == 200
+    assert steward.put("/api/v1/datasets/gone/grants/Anna").status_code == 204
+    asked = {"question": {"sql": "SELECT COUNT(*) AS n FROM gone"}, "budget": {"kind": "zcdp", "rho": "1.0"}}
+    job = anna.post("/api/v1/datasets/gone/releases", json=asked).json()["job"]
+    assert anna.get(f"/api/v1/jobs/{job}", params={"wait": 30}).json()["state"] == "done"
+    page.goto(f"{address}/sign-in")
+    page.get_by_label("Your token").fill(console.tokens["Anna"])
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{address}/")
+    page.goto(f"{address}/datasets/gone/ask")
+    expect(page.locator("#nothing")).to_contain_text("Nothing is left to ask with")
+    page.wait_for_timeout(300)
+    expect(page.locator("#pay")).to_be_disabled()
+    expect(page.locator("#problem")).to_be_hidden()
+    expect(page.locator("#slider")).to_be_hidden()
+    assert page.input_value("#amount") == ""
+    page.fill("#amount", "0.5")
+    page.wait_for_timeout(300)
+    expect(page.locator("#pay")).to_be_disabled()
+    assert "NaN" not in page.content()
+    page.click("#by-sql")
+    page.fill("#sql", "SELECT COUNT(*) AS n FROM gone")
+    page.fill("#amount", "1.0")
+    expect(page.locator("#cost")).to_have_text("Free: it is on record.")
+    expect(page.locator("#pay")).to_be_enabled()

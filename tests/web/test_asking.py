@@ -202,9 +202,6 @@ def test_errors_have_the_class_and_the_words_of_a_session(console: Console, s: A
         _ = dp.connect(address, token="dalenius_nobody").datasets
     with pytest.raises(ConsoleError, match="no data set"):
         dp.connect(address, token=console.tokens["Anna"], dataset="nothing")
-    for refused in (lambda: s.synthesize(["age"]), lambda: s.continual(None), lambda: s.privacy_report):
-        with pytest.raises(InvalidParameter, match="session on the data"):
-            refused()
 
 
 def test_the_console_itself_refuses(console: Console) -> None:
@@ -487,9 +484,7 @@ class Breaking(httpx.BaseTransport):
         return answer
 
 
-def test_a_broken_line_costs_nothing_twice(
-    console: Console, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_line_costs_nothing_twice(console: Console, address: str) -> None:
     token = console.tokens["Anna"]
     broken = dp.connect(address, token=token, dataset="people", transport=Breaking(2))
     before = near(console).account.balance().total
@@ -499,9 +494,8 @@ def test_a_broken_line_costs_nothing_twice(
     assert answer.free is False
     assert near(console).release(near(console).table.filter("age > 44").agg(n=dp.count()), dp.GDP(0.07)).free
     assert float(after.amount - before.amount) == pytest.approx(0.07**2)
-    monkeypatch.setattr("dalenius.remote.line.TRIES", 2)
-    with pytest.raises(ConsoleError, match="could not be reached"):
-        dp.connect(address, token=token, dataset="people", transport=Breaking(99)).release(
+    with pytest.raises(ConsoleError, match=r"could not be reached for 0\.5 s.*ask the identical question"):
+        dp.connect(address, token=token, dataset="people", transport=Breaking(99), patience=0.5).release(
             question, dp.GDP(0.071)
         )
 
@@ -560,7 +554,6 @@ def test_the_token_goes_to_no_proxy_in_the_clear(
     ],
 )
 def test_a_console_that_means_no_good(answer: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dalenius.remote.line.TRIES", 2)
     monkeypatch.setattr("dalenius.remote.line.LONGEST", 2**20)
     sent = []
 
@@ -571,7 +564,7 @@ def test_a_console_that_means_no_good(answer: Any, words: str, monkeypatch: pyte
 
     with (
         dp.connect(
-            "https://localhost", token="dalenius_x", transport=httpx.MockTransport(handle)
+            "https://localhost", token="dalenius_x", transport=httpx.MockTransport(handle), patience=0.3
         ) as connection,
         pytest.raises(ConsoleError, match=words),
     ):

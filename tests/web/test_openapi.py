@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import html
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,3 +91,21 @@ def test_every_operation_and_field_is_described(console: Console) -> None:
         for field, value in model.get("properties", {}).items():
             missing += [] if value.get("description") else [f"{name}.{field}"]
     assert missing == []
+
+
+def test_the_page_of_the_api_has_every_operation_and_who_may(console: Console) -> None:
+    """Made of the document: no operation, role or parameter is missing, and nothing comes from elsewhere."""
+    page = console.client.get("/api/v1")
+    assert page.status_code == 200
+    text = html.unescape(page.text)
+    document = console.client.get("/api/v1/openapi.json").json()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            roles = ", ".join(operation["x-roles"])
+            assert f'<code>{method.upper()} {path}</code> <span class="soft">{roles}</span>' in text
+            for parameter in operation.get("parameters", []):
+                assert f"<code>{parameter['name']}</code>" in text
+    for field in ("idempotency-key", "private_bins", "estimator"):
+        assert f"<code>{field}</code>" in text.lower()
+    assert not re.search(r'(src|href)="(https?:)?//', page.text)
+    assert 'href="/api/v1"' in console.client.get("/", headers={"Accept": "text/html"}).text

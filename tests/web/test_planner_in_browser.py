@@ -71,6 +71,48 @@ def test_a_slider_moves_the_curve_by_the_keyboard_alone(address: str, page: Any)
     assert page.problems == []
 
 
+def test_a_fast_drag_draws_what_the_line_brings(address: str, page: Any) -> None:
+    """At 60 positions a second, each request is let finish and drawn: a drag never starves the curve."""
+    page.goto(f"{address}/plan?kind=training&steps=700&noise=1.2")
+    page.wait_for_function("performance.now() > 400")
+    told = page.evaluate(
+        """async () => {
+            const slider = document.querySelector("input[data-for=noise]"), curve = document.getElementById("curve");
+            const sent = [], drawn = [], fetched = window.fetch;
+            window.fetch = async (...given) => {
+                if (!String(given[0]).includes("wait=0.015")) return fetched(...given);
+                const one = { url: given[0], ended: false, failed: false };
+                sent.push(one);
+                try { const got = await fetched(...given); one.ended = true; return got; }
+                catch (problem) { one.failed = true; throw problem; }
+            };
+            new MutationObserver((each) => drawn.push(...each)).observe(curve, { attributes: true });
+            const first = Number(slider.value);
+            for (let n = 1; n <= 40; n++) {
+                slider.value = first + n;
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
+                await new Promise((done) => setTimeout(done, 16));
+            }
+            const during = drawn.length, early = sent.filter((x) => x.ended).length;
+            while (sent.some((x) => !x.ended && !x.failed)) await new Promise((done) => setTimeout(done, 20));
+            await new Promise((done) => setTimeout(done, 400));
+            return { sent: sent.length, ended: sent.filter((x) => x.ended).length, during, early,
+                     failed: sent.filter((x) => x.failed).length, noise: document.getElementById("noise").value };
+        }"""
+    )
+    assert told["failed"] == 0  # none was broken off
+    assert told["ended"] == told["sent"]
+    # What came was drawn, while the hand moved; how much comes is the machine's business.
+    assert told["during"] >= max(1, 0.8 * (told["early"] - 1)), told
+    expect(page.locator("#note")).to_have_text("")
+    shown = page.evaluate(
+        "(noise) => fetch('/api/v1/plan' + location.search + '&wait=2').then((r) => r.json())", told["noise"]
+    )
+    assert page.get_attribute("#curve", "d") == shown["path"]  # in the end the position of the hand
+    assert f"noise={told['noise']}" in page.url
+    assert page.problems == []
+
+
 def test_odd_plans_are_refused_in_words_and_hard_ones_answered(address: str, page: Any) -> None:
     page.goto(f"{address}/plan?steps=1000")
     page.fill("#steps", "-5")

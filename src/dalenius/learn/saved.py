@@ -363,14 +363,45 @@ def to_json(model: Any) -> str:
     >>> bool((again.coef_ == model.coef_).all()), again.loss_ == model.loss_
     (True, True)
     """
-    features: JSON = None
+    steps: list[Any] = []
     if isinstance(model, Pipeline):
         steps, model = _steps(model)
-        if tag_of(steps[0]) in FINDS_SCALE:
-            features = {"kind": "steps", "steps": [_fitted_record(step) for step in steps]}
-        else:
-            features = model_record(steps[0], arrays=True)
-    return headed(FORMAT, VERSION, {"features": features, **_fitted_record(model)})
+    features = _features(steps, _with_cost)
+    return headed(FORMAT, VERSION, {"features": features, **_with_cost(model)})
+
+
+def told_model(model: Any) -> dict[str, JSON]:
+    """A fitted model but for what it cost: its features, its public parameters, and what was released."""
+    steps: list[Any] = []
+    if isinstance(model, Pipeline):
+        steps, model = _steps(model)
+    return {"features": _features(steps, _fitted_record), **_fitted_record(model)}
+
+
+def _features(steps: list[Any], written: Callable[[Any], dict[str, JSON]]) -> JSON:
+    """What stands before a model in a pipeline."""
+    if not steps:
+        return None
+    if tag_of(steps[0]) in FINDS_SCALE:
+        return {"kind": "steps", "steps": [written(step) for step in steps]}
+    return model_record(steps[0], arrays=True)
+
+
+def asked_fitted(record: JSON) -> Pipeline:
+    """The fitted model of a `told_model` that anybody may have written, to predict with; it may raise whatever a wrong
+    one comes to. Its `loss_` is None: what it cost was not told.
+    """
+    if not isinstance(record, dict) or set(record) != {"features", "model", "released"}:
+        raise InvalidParameter(
+            "a fitted model is an object with 'features', 'model' and 'released', as dp.learn.to_json writes them."
+        )
+    scale, model = (asked_model(record[word]) for word in ("features", "model"))
+    if tag_of(scale) not in ("public_bounds", "public_columns"):
+        raise InvalidParameter("the features of a fitted model are public bounds, or public columns.")
+    scale.fit()
+    columns = sum(scale.sizes) if hasattr(scale, "sizes") else len(scale.bounds)
+    mark(model, restore(model, record["released"]), columns, None)
+    return Pipeline([("bounds", scale), ("model", model)])
 
 
 def from_json(text: str) -> Any:
@@ -512,8 +543,6 @@ def _fitted_record(model: Any) -> dict[str, JSON]:
     return {
         "model": model_record(model, arrays=True),
         "released": released_record(model),
-        "columns": getattr(model, "n_features_in_", None),
-        "loss": loss_record(model.loss_),
     }
 
 
@@ -527,3 +556,8 @@ def mark(model: Any, fitted: Any, columns: int | None, loss: Any) -> None:
             part.n_features_in_ = columns
         if is_classifier(part):
             part.classes_ = np.array(fitted.classes)
+
+
+def _with_cost(model: Any) -> dict[str, JSON]:
+    columns = getattr(model, "n_features_in_", None)
+    return {**_fitted_record(model), "columns": columns, "loss": loss_record(model.loss_)}

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from dalenius.errors import InvalidParameter
 from dalenius.remote.connection import Connection
-from dalenius.remote.line import Line, Progress
+from dalenius.remote.line import PATIENCE, Line, Progress
 from dalenius.remote.session import RemoteSession
 
 ENVIRONMENT = "DALENIUS_TOKEN"
@@ -21,6 +21,7 @@ def connect(
     token: str | None = None,
     verify: bool | str = True,
     timeout: float = 30.0,
+    patience: float = PATIENCE,
     progress: Progress | bool = True,
     transport: Any = None,
 ) -> RemoteSession: ...
@@ -34,6 +35,7 @@ def connect(
     token: str | None = None,
     verify: bool | str = True,
     timeout: float = 30.0,
+    patience: float = PATIENCE,
     progress: Progress | bool = True,
     transport: Any = None,
 ) -> Connection: ...
@@ -46,6 +48,7 @@ def connect(
     dataset: str | None = None,
     verify: bool | str = True,
     timeout: float = 30.0,
+    patience: float = PATIENCE,
     progress: Progress | bool = True,
     transport: Any = None,
 ) -> Connection | RemoteSession:
@@ -67,6 +70,9 @@ def connect(
         True, or the path of a file with the certificate authorities to trust instead of the system's.
     timeout
         Seconds for a request that does not wait for an answer to be computed.
+    patience
+        Seconds for which a request is sent again, with growing pauses, while the console does not answer: it may be
+        starting anew. A question that comes twice is carried out once.
     progress
         Whether waiting shows in a terminal, or a function that is told of the job.
     transport
@@ -96,6 +102,6 @@ def connect(
             "token",
             f"there is no token: give token=..., or set {ENVIRONMENT}. A steward of the console makes one for you.",
         )
-    line = Line(url, given.strip(), verify=verify, timeout=timeout, transport=transport)
+    line = Line(url, given.strip(), verify=verify, timeout=timeout, patience=patience, transport=transport)
     connection = Connection(line, progress)
     return connection if dataset is None else connection.session(dataset)

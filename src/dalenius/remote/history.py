@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from dalenius.remote.line import Line
-from dalenius.remote.problems import plain
+from dalenius.remote.problems import not_here, plain
+from dalenius.session.ledger import Ledger
 
 WORDS = ("asked", "kind", "said", "state", "id")
 
@@ -57,3 +58,13 @@ class RemoteLedger:
             `print` it, or `to_pandas()`, `to_dicts()`.
         """
         return History(tuple(self.line.get("datasets", self.dataset, "releases", most=most)))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refused: what `Ledger` has beside `log` is the steward's."""
+        if name.startswith("_") or not hasattr(Ledger, name):
+            raise AttributeError(f"a ledger has no {name!r}")
+        raise not_here(
+            f"ledger.{name}",
+            f"the ledger is the console's, and an analyst sees their own questions of it, by ledger.log(). A steward "
+            f"verifies and exports it at {self.line.url}/ledger",
+        )

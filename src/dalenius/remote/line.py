@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import random
+import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -18,13 +19,16 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from dalenius.core import checks
 from dalenius.errors import ConsoleError, DaleniusError, InvalidParameter
 from dalenius.remote.problems import error_of
 
-TRIES = 5
+PATIENCE = 90.0
+"""Seconds for which a request is sent again and again: longer than a console takes to be started anew."""
 AGAIN = frozenset({409, 425, 429, 502, 503, 504})
 """Statuses that may be another a moment later; 409 only where the console says when (Retry-After)."""
-LONGEST_PAUSE = 20.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
+"""Between two tries, each about twice as long as the one before; where the console says how long, so long."""
 LONGEST = 256 * 2**20
 """Bytes of an answer."""
 
@@ -41,13 +45,21 @@ class Received:
 class Line:
     """To one console, as one person.
 
-    verify: True checks the console's certificate against the system's authorities; a path names others.
+    verify: True checks the console's certificate against the system's authorities; a path names others. patience: for
+    how many seconds a request is repeated while the console does not answer.
     """
 
     def __init__(
-        self, url: str, token: str, *, verify: bool | str = True, timeout: float = 30.0, transport: Any = None
+        self,
+        url: str,
+        token: str,
+        *,
+        verify: bool | str = True,
+        timeout: float = 30.0,
+        patience: float = PATIENCE,
+        transport: Any = None,
     ) -> None:
-        self.http = _httpx()
+        self.http, self.patience = _httpx(), checks.nonnegative("patience", patience)
         self.url = checked_url(url)
         if verify is not True and not isinstance(verify, str):
             raise InvalidParameter.of(
@@ -70,49 +82,67 @@ class Line:
     def __repr__(self) -> str:
         return f"<Line to {self.url}>"
 
-    def get(self, *path: str, patience: float = 0.0, **parameters: Any) -> Any:
-        """What is there. patience: seconds that the console may wait before it answers."""
-        return self._sent("GET", path, params=parameters, patience=patience)
+    def get(self, *path: str, held: float = 0.0, **parameters: Any) -> Any:
+        """What is there. held: seconds that the console may wait before it answers."""
+        return self._sent("GET", path, params=parameters, held=held)
 
-    def post(self, *path: str, content: Mapping[str, Any], word: str | None = None) -> Any:
+    def post(self, *path: str, content: Mapping[str, Any], word: str) -> Any:
         """What the console makes of this. word: by which it knows a repeated request."""
-        headers = {} if word is None else {"Idempotency-Key": word}
-        return self._sent("POST", path, json=dict(content), headers=headers)
+        return self._sent("POST", path, json=dict(content), headers={"Idempotency-Key": word})
+
+    def delete(self, *path: str) -> Any:
+        """What is there after it was let go."""
+        return self._sent("DELETE", path)
 
     def close(self) -> None:
         """Hang up."""
         self._client.close()
 
-    def _sent(self, method: str, path: tuple[str, ...], patience: float = 0.0, **more: Any) -> Any:
+    def _sent(self, method: str, path: tuple[str, ...], held: float = 0.0, **more: Any) -> Any:
         where = "/api/v1/" + "/".join(quote(part, safe="") for part in path)
-        if patience:
-            more["timeout"] = self.http.Timeout(self._client.timeout.read or 30.0, read=patience + 30.0)
-        problem: DaleniusError | None = None
-        pause = 0.0
-        for attempt in range(TRIES):
-            time.sleep(pause)
-            pause = min(0.2 * 2**attempt * random.uniform(0.5, 1.5), LONGEST_PAUSE)
+        if held:
+            more["timeout"] = self.http.Timeout(self._client.timeout.read or 30.0, read=held + 30.0)
+        left, pause, arrived = self.patience, FIRST_PAUSE, False
+        while True:
+            began = time.monotonic()
+            wait = pause = min(pause, LONGEST_PAUSE)
             try:
                 answer = self._received(method, where, **more)
             except self.http.RequestError as broken:
-                problem = ConsoleError(
-                    f"the console at {self.url} could not be reached ({type(broken).__name__}); check the address, the "
-                    "line, and that its certificate is one you trust."
-                )
-                if isinstance(broken, self.http.ConnectError) and _is_certificate(broken):
+                arrived = arrived or not isinstance(broken, self.http.ConnectError | self.http.ConnectTimeout)
+                problem: DaleniusError = self._unreachable(method, broken, arrived)
+                if _caused_by(broken, ssl.SSLError, socket.gaierror):
                     raise problem from None
-                continue
-            if answer.status_code < 300:
-                return _json(answer)
-            problem = error_of(answer.status_code, _problem(answer))
-            after = answer.headers.get("retry-after", "")
-            if answer.status_code not in AGAIN or (answer.status_code == 409 and not after):
-                break
-            pause = (
-                max(pause, min(float(after), LONGEST_PAUSE)) if after.isascii() and after.isdigit() else pause
+            else:
+                if answer.status_code < 300:
+                    return _json(answer)
+                arrived, problem = True, error_of(answer.status_code, _problem(answer))
+                after = answer.headers.get("retry-after", "")
+                if answer.status_code not in AGAIN or (answer.status_code == 409 and not after):
+                    raise problem
+                wait = max(pause, float(after)) if after.isascii() and after.isdigit() else pause
+            wait *= random.uniform(1.0, 1.5)  # not all at the same moment
+            left -= time.monotonic() - began + wait
+            if left < 0:
+                raise problem
+            time.sleep(wait)
+            pause *= 2
+
+    def _unreachable(self, method: str, broken: BaseException, arrived: bool) -> ConsoleError:
+        """What became of a request that was not answered."""
+        if method != "POST":
+            fate = "Nothing was asked or charged by it."
+        elif arrived:
+            fate = (
+                "It is not known whether the question arrived. If it did, it is charged once and carried out: ask the "
+                "identical question again, which never costs twice, or look at ledger.log()."
             )
-        assert problem is not None
-        raise problem
+        else:
+            fate = "The question did not arrive: nothing was charged."
+        return ConsoleError(
+            f"the console at {self.url} could not be reached for {self.patience:g} s ({type(broken).__name__}); check "
+            f"the address, the line, and that its certificate is one you trust. {fate}"
+        )
 
     def _received(self, method: str, where: str, **more: Any) -> Any:
         """The whole answer, unless it is longer than any console's: what is packed small may be as long as it likes."""
@@ -151,10 +181,10 @@ def _is_here(host: str) -> bool:
         return False
 
 
-def _is_certificate(broken: BaseException) -> bool:
+def _caused_by(broken: BaseException, *kinds: type[BaseException]) -> bool:
     cause: BaseException | None = broken
     while cause is not None:
-        if isinstance(cause, ssl.SSLError):
+        if isinstance(cause, kinds):
             return True
         cause = cause.__cause__ or cause.__context__
     return False

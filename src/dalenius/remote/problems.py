@@ -50,3 +50,8 @@ def error_of(status: int, document: Any) -> DaleniusError:
     title = plain(str(document.get("title", "")))
     said = detail if detail.rstrip(".") == title else f"{title}: {detail}"
     return ConsoleError(f"{said} {plain(fix)}" if isinstance(fix, str) else said)
+
+
+def not_here(what: str, way: str) -> errors.InvalidParameter:
+    """What an analyst cannot have from a console, and the way to it."""
+    return errors.InvalidParameter(f"{what} cannot be had through a console: {way}.")

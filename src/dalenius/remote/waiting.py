@@ -19,12 +19,18 @@ def waited(line: Line, job: str, progress: Progress | bool) -> Mapping[str, Any]
     """The job, once it has left. Ctrl-C stops the waiting and nothing else: asked again, the answer is on record."""
     with _told(progress) as tell:
         while True:
-            seen = line.get("jobs", job, wait=WAIT, patience=WAIT)
-            if not isinstance(seen, Mapping) or not isinstance(seen.get("state"), str):
-                raise ConsoleError("the console told of a job in a way that this dalenius does not know.")
-            tell(seen)
-            if seen["state"] not in GOING:
-                return seen
+            found = seen(line, job, WAIT)
+            tell(found)
+            if found["state"] not in GOING:
+                return found
+
+
+def seen(line: Line, job: str, wait: float) -> Mapping[str, Any]:
+    """The job as the console tells of it: at once, or after so many seconds, or when it has left."""
+    found = line.get("jobs", job, wait=wait, held=wait)
+    if not isinstance(found, Mapping) or not isinstance(found.get("state"), str):
+        raise ConsoleError("the console told of a job in a way that this dalenius does not know.")
+    return found
 
 
 @contextmanager

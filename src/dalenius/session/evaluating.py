@@ -27,7 +27,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.intervals.laws import Law, Normal, TwoSidedGeometric
 from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.public_columns import PublicColumns
-from dalenius.learn.saved import to_json
+from dalenius.learn.saved import told_model
 from dalenius.mechanisms import Gaussian, Geometric
 from dalenius.session.columns import beside, check_labels, named_columns
 from dalenius.session.evaluation import Evaluation
@@ -145,7 +145,7 @@ class Evaluating:
     def question(self) -> str:
         """A text that identifies it: the same released model on the same columns at the same price."""
         return questions.of_evaluation(
-            to_json(self.model), self.query, self.bins, self.budget, self.unit, self.adjacency
+            told_model(self.model), self.query, self.bins, self.budget, self.unit, self.adjacency
         )
 
     @property
@@ -155,8 +155,9 @@ class Evaluating:
     def compute(self, source: Source) -> str:
         """Read, predict, count, and write down the noisy counts and nothing else."""
         counts = np.zeros((len(self.classes), len(self.classes), self.bins), dtype=np.int64)
-        for block in exact.blocks(source, self.query, self.unit):
-            np.add.at(counts, self._cells(block), 1)
+        with np.errstate(all="ignore"):  # coefficients may be anybody's, and beyond what floats can multiply
+            for block in exact.blocks(source, self.query, self.unit):
+                np.add.at(counts, self._cells(block), 1)
         kept = counts if len(self.classes) > 2 else _of_two(counts)
         noisy = np.asarray(self.mechanism.release(kept.ravel()), dtype=float).reshape(kept.shape)
         return answers.to_evaluation(noisy, self.law)
@@ -179,6 +180,8 @@ class Evaluating:
             return codes, codes, codes
         scale, model = self.model[0], self.model[-1]
         x = scale.scaled(rows) if isinstance(scale, PublicColumns) else scale.transform(rows)
+        # Within -1 and 1 but where bounds are too close for floats: no value may make the prediction fail.
+        x = np.nan_to_num(x, nan=0.0, posinf=1.0, neginf=-1.0)
         if hasattr(model, "predict_proba"):
             shares = model.predict_proba(x)
         else:

@@ -72,10 +72,12 @@ if TYPE_CHECKING:
     from dalenius.infer.hypotheses.result import TestResult
     from dalenius.infer.regression.settings import Regression
     from dalenius.session.estimation import Estimation
+    from dalenius.session.evaluating import Evaluating
     from dalenius.session.evaluation import Evaluation
     from dalenius.session.fit import Fitting
     from dalenius.session.fit_targets import FittingTargets
     from dalenius.session.inference import Inference
+    from dalenius.session.synthesis import Synthesis
     from dalenius.session.synthetic_table import SyntheticTable
     from dalenius.session.testing import Testing
     from dalenius.session.truncation import Truncation
@@ -776,12 +778,8 @@ class Session:
         >>> how_good.accuracy.low > 0.9, s.remaining.shortened(up=False)
         (True, ZCDP(rho=0.4))
         """
-        from dalenius.session.evaluating import Evaluating
-
-        whole, paid = self.table if table is None else table, self._paid(budget)
-        asked = Evaluating.of(
-            model, features, target, whole, self._unit(whole), self.account.filter, paid, bins
-        )
+        paid = self._paid(budget)
+        asked = self._evaluating(model, features, target, paid, bins, table)
         cost = Asked(self._cost(asked.loss, paid), paid)
         reply = self._ask(asked.question, cost, lambda: asked.compute(self.source))
         return asked.restored(reply.answer)
@@ -959,21 +957,10 @@ class Session:
         >>> list(made.to_pandas().columns), s.remaining
         (['age', 'town'], ZCDP(rho=0.4))
         """
-        from dalenius.session.synthesis import Synthesis
         from dalenius.session.synthetic_table import SyntheticTable
 
-        whole, budget = self.table if table is None else table, self._paid(budget)
-        asked = Synthesis.of(
-            columns,
-            whole,
-            self._unit(whole),
-            self.account.filter,
-            budget,
-            self._rare(),
-            bins=bins,
-            private_bins=private_bins,
-            marginals=marginals,
-        )
+        budget = self._paid(budget)
+        asked = self._synthesis(columns, budget, bins, private_bins, marginals, table)
         wanted = None if rows is None else count("rows", rows, 1)
         if wanted is not None and wanted > MOST_MADE_ROWS:
             raise InvalidParameter.of("rows", f"rows is {wanted}; it must be at most {MOST_MADE_ROWS}.")
@@ -993,6 +980,39 @@ class Session:
         whole = self.table if table is None else table
         unit = self._unit(whole)
         return kind.of(model, features, target, whole, unit, self.adjacency, self.account.filter)
+
+    def _evaluating(
+        self, model: Any, features: Any, target: Any, paid: Guarantee, bins: int, table: Table | None
+    ) -> Evaluating:
+        from dalenius.session.evaluating import Evaluating
+
+        whole = self.table if table is None else table
+        unit = self._unit(whole)
+        return Evaluating.of(model, features, target, whole, unit, self.account.filter, paid, bins)
+
+    def _synthesis(
+        self,
+        columns: Any,
+        paid: Guarantee,
+        bins: int,
+        private_bins: Iterable[str],
+        marginals: Any,
+        table: Table | None,
+    ) -> Synthesis:
+        from dalenius.session.synthesis import Synthesis
+
+        whole = self.table if table is None else table
+        return Synthesis.of(
+            columns,
+            whole,
+            self._unit(whole),
+            self.account.filter,
+            paid,
+            self._rare(),
+            bins=bins,
+            private_bins=private_bins,
+            marginals=marginals,
+        )
 
     def _asked(
         self, estimator: Any, features: Any, target: Any, table: Table | None

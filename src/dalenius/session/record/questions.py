@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from dalenius.calculus.guarantees import Guarantee
@@ -95,12 +94,15 @@ def of_test(test: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjac
 
 
 def of_evaluation(
-    model: str, query: Query, bins: int, price: Guarantee, unit: Unit, adjacency: Adjacency
+    model: Mapping[str, JSON],
+    query: Query,
+    bins: int,
+    price: Guarantee,
+    unit: Unit,
+    adjacency: Adjacency,
 ) -> str:
     """A saved model but for its loss, the sums that stand for its columns, bins of probability, and the price."""
-    saved = json.loads(model)
-    told = {word: saved[word] for word in ("features", "model", "released")}
-    content = {"model": told, "query": query.record(), "bins": bins, "price": price.record()}
+    content = {"model": model, "query": query.record(), "bins": bins, "price": price.record()}
     return _written("evaluate", unit, adjacency, content)
 
 

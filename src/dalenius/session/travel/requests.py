@@ -5,6 +5,10 @@
     {"kind": "fit", "model": {...}, "features": {"age": [18, 90], "sex": {"categories": ["f", "m"]}},
      "target": "pay >= 36", "table": {...}, "public": [...]}
     {"kind": "infer", "estimator": {...}, "features": ["age"], "target": null, "table": {...}, "public": [...]}
+    {"kind": "evaluate", "model": {"features": {...}, "model": {...}, "released": {...}}, "features": ["age"],
+     "target": "pay >= 36", "bins": 20, "table": {...}, "public": [...], "budget": {...}}
+    {"kind": "synthesize", "columns": {"age": {"bounds": [18, 90], "bins": 12}, "town": null}, "bins": 32,
+     "private_bins": ["age"], "marginals": 2, "table": {...}, "public": [...], "budget": {...}}
 
 What is asked is settled when it is first read: `settled` puts the budget in the place of an accuracy, or of the
 session's budget per question, so that the same request is the same question tomorrow.
@@ -29,6 +33,7 @@ from dalenius.session.columns import Columns, named_columns
 from dalenius.session.price import Price, told_delta
 from dalenius.session.record.estimators import read_estimator
 from dalenius.session.session import Session
+from dalenius.session.travel import synthetic_columns
 from dalenius.session.travel.weights import FIT, INFERENCE, weight
 from dalenius.session.words import steps_in_words
 from dalenius.tables.ask.cube import CubeQuery
@@ -45,6 +50,9 @@ MOST_QUESTIONS = 100
 
 LONGEST_KEPT = 20_000
 """Characters of a request that is kept after it was read."""
+
+LONGEST_MODEL = 1_000_000
+"""Characters of a fitted model in a request: some forty thousand coefficients."""
 
 
 class Request(ABC):
@@ -294,7 +302,114 @@ class Infer(Request):
         return session.price(self.estimator, features=self.features, target=self.target, table=self.table)
 
 
-KINDS: Mapping[str, type[Request]] = {kind.tag: kind for kind in (Release, ReleaseAll, Fit, Infer)}
+@dataclass(frozen=True)
+class Evaluate(Request):
+    """How good a classifier is that was released: what it is stands in the request, but for what it cost."""
+
+    tag = "evaluate"
+    words = ("model", "features", "target", "budget", "bins", "table", "public")
+
+    model: Any
+    features: Columns
+    target: Columns
+    budget: Guarantee | None = None
+    bins: int = 20
+    table: Table | None = None
+
+    @classmethod
+    def read(cls, record: Mapping[str, JSON], session: Session) -> Evaluate:
+        from dalenius.learn.saved import asked_fitted
+
+        features, target = (read_columns(word, record.get(word)) for word in ("features", "target"))
+        if features is None or target is None:
+            raise InvalidParameter("an evaluation needs 'features' and a 'target'.")
+        if len(json.dumps(record.get("model"))) > LONGEST_MODEL:
+            raise InvalidParameter(
+                f"the model is longer than {LONGEST_MODEL} characters; evaluate one with fewer coefficients."
+            )
+        model, table = asked_fitted(record.get("model")), read_own_table(record, session)
+        bins = record.get("bins")
+        return cls(
+            model, features, target, read_budget(record.get("budget")), 20 if bins is None else bins, table
+        )
+
+    def ask(self, session: Session) -> Any:
+        return session.evaluate(
+            self.model, self.features, self.target, self.budget, bins=self.bins, table=self.table
+        )
+
+    @property
+    def said(self) -> str:
+        return "evaluation of " + _about(self.model[-1], self.features, self.target, self.table)
+
+    @property
+    def weight(self) -> float:
+        return 4.0
+
+    def settled(self, session: Session) -> dict[str, JSON]:
+        return {"budget": session._given_to(self.budget).record()}
+
+    def price(self, session: Session) -> Price:
+        return price_of(self, session, session._given_to(self.budget))
+
+
+@dataclass(frozen=True)
+class Synthesize(Request):
+    """Synthetic data. How many rows are made of what was measured is up to whoever makes them, and free."""
+
+    tag = "synthesize"
+    words = ("columns", "budget", "bins", "private_bins", "marginals", "table", "public")
+
+    columns: Mapping[str, Any]
+    budget: Guarantee | None = None
+    bins: int = 32
+    private_bins: tuple[str, ...] = ()
+    marginals: Any = 2
+    table: Table | None = None
+
+    @classmethod
+    def read(cls, record: Mapping[str, JSON], session: Session) -> Synthesize:
+        given = {word: record[word] for word in ("bins", "marginals") if record.get(word) is not None}
+        private = record.get("private_bins") or []
+        if not isinstance(private, list) or not all(isinstance(name, str) for name in private):
+            raise InvalidParameter(f"private_bins is {shown(private)}; it must list numeric columns.")
+        columns, budget = (
+            synthetic_columns.read_columns(record.get("columns")),
+            read_budget(record.get("budget")),
+        )
+        return cls(
+            columns, budget, private_bins=tuple(private), table=read_own_table(record, session), **given
+        )
+
+    def ask(self, session: Session) -> Any:
+        return session.synthesize(
+            self.columns,
+            self.budget,
+            bins=self.bins,
+            private_bins=self.private_bins,
+            marginals=self.marginals,
+            table=self.table,
+        )
+
+    @property
+    def said(self) -> str:
+        of = "" if self.table is None else steps_in_words(self.table.record())
+        return "synthetic data of " + _listed(self.columns) + of
+
+    @property
+    def weight(self) -> float:
+        return 16.0
+
+    def settled(self, session: Session) -> dict[str, JSON]:
+        return {"budget": session._given_to(self.budget).record()}
+
+    def price(self, session: Session) -> Price:
+        return price_of(self, session, session._given_to(self.budget))
+
+
+KINDS: Mapping[str, type[Request]] = {
+    kind.tag: kind for kind in (Release, ReleaseAll, Fit, Infer, Evaluate, Synthesize)
+}
 
 
 def price_of(request: Request, session: Session, budget: Guarantee) -> Price:

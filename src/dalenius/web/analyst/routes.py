@@ -24,6 +24,9 @@ from dalenius.web.problems import Problem, problem_of
 
 router = APIRouter(tags=["asking"])
 
+PAGE = 50
+"""Lines of the history on one page."""
+
 Id = Annotated[str, Path(max_length=64)]
 Text = Annotated[str, Form(max_length=20_000)]
 Word = Annotated[str, Form(max_length=100)]
@@ -109,11 +112,11 @@ def _ask_page(
         first = session._given_to(None).record()
     except Refused:  # nothing was settled for a question that does not say
         first = budgets.part(left, budgets.USUAL)
-    word = budgets.leading(left)
+    word, nothing = budgets.leading(left), _nothing_left(session)
     first_table = next(iter(data["tables"]))
     start = {
         "sql": f"SELECT COUNT(*) AS n FROM {_in_sql(first_table)}",
-        "amount": str(first.get(word, "")),
+        "amount": "" if nothing else str(first.get(word, "")),
         "error": "",
         "rows": "",
         "confidence": "0.95",
@@ -127,8 +130,10 @@ def _ask_page(
         word=word,
         price=more.get("price"),
         problem=more.get("problem"),
+        nothing=nothing,
         shown=shown,
         facts={
+            "nothing": nothing,
             "dataset": desk.dataset,
             "tables": data["tables"],
             "left": left.record(),
@@ -140,6 +145,16 @@ def _ask_page(
             "words": SELECT,
         },
     )
+
+
+def _nothing_left(session: Any) -> str:
+    """Why nothing can be paid for, in words; empty where something can."""
+    free = "What you asked before is free to read again."
+    if session.account.is_closed:
+        return f"This data set was closed by its steward: nothing more can be asked of it. {free}"
+    if not session.remaining.size:
+        return f"Nothing is left to ask with: see the steward. {free}"
+    return ""
 
 
 def _in_sql(name: str) -> str:
@@ -174,6 +189,7 @@ def ask_model(
     target: Text = "",
     where: Text = "",
     value: Word = "",
+    settings: Text = "",
     amount: Word = "",
     act: Word = "price",
 ) -> Response:
@@ -185,6 +201,7 @@ def ask_model(
         "target": target,
         "where": where,
         "value": value,
+        "settings": settings,
     }
     try:
         session = desk.session
@@ -207,14 +224,18 @@ def _model_page(
     session = desk.session
     left = session.remaining
     word = budgets.leading(left)
-    start = {"what": "linear", "table": "", "features": "", "target": "", "where": "", "value": ""}
+    nothing = _nothing_left(session)
+    start = {
+        "what": "linear", "table": "", "features": "", "target": "", "where": "", "value": "", "settings": ""
+    }  # fmt: skip
     return render(
         request,
         "ask_model.html",
         status=status,
         data=described(desk.store, desk.settings, desk.dataset, desk.person),
-        whats=models.WHATS,
-        given={**start, "amount": budgets.part(left, budgets.USUAL)[word], **given},
+        whats=models.whats(),
+        given={**start, "amount": "" if nothing else budgets.part(left, budgets.USUAL)[word], **given},
+        nothing=nothing,
         word=word,
         price=more.get("price"),
         problem=more.get("problem"),
@@ -222,18 +243,27 @@ def _model_page(
 
 
 @router.get("/datasets/{dataset}/answers", include_in_schema=False)
-def history_page(request: Request, desk: TheDesk) -> Response:
+def history_page(
+    request: Request, desk: TheDesk, page: Annotated[int, Query(ge=1, le=10**6)] = 1
+) -> Response:
     """What was asked; to be read again for nothing."""
     data = described(desk.store, desk.settings, desk.dataset, desk.person)
-    return render(request, "answers.html", data=data, lines=desk.history(1000), bare=bare)
+    lines = desk.history(PAGE + 1, PAGE * (page - 1))
+    return render(
+        request,
+        "answers.html",
+        data=data,
+        lines=lines[:PAGE],
+        newer=page - 1,
+        older=page + 1 if len(lines) > PAGE else 0,
+        bare=bare,
+    )
 
 
 @router.get("/datasets/{dataset}/answers/{id}", include_in_schema=False)
 def answer_page(request: Request, desk: TheDesk, id: Id) -> Response:
     """One answer; or how its job stands."""
-    line = next((line for line in desk.history(1000) if line["id"] == id), None)
-    if line is None:
-        raise Problem(404, "you have asked no such question of this data set.")
+    line = desk.line(id)
     data = described(desk.store, desk.settings, desk.dataset, desk.person)
     answer, job = None, None
     if line["state"] == "done":
@@ -257,8 +287,8 @@ def answer_page(request: Request, desk: TheDesk, id: Id) -> Response:
 @router.post("/datasets/{dataset}/answers/{id}/cancel", include_in_schema=False)
 def cancel(desk: TheDesk, id: Id) -> Response:
     """Stop waiting for a job; nothing is refunded."""
-    line = next((line for line in desk.history(1000) if line["id"] == id), None)
-    if line is None or line["job"] is None:
+    line = desk.line(id)
+    if line["job"] is None:
         raise Problem(404, "you have asked no such question of this data set.")
     desk.jobs.cancel(line["job"], desk.person.id)
     return RedirectResponse(f"/datasets/{desk.dataset}/answers/{id}", status_code=303)

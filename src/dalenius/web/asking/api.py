@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
@@ -10,11 +9,10 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from dalenius.session.travel.description import description, standing
-from dalenius.tables.release.sheet import Sheet
+from dalenius.web.asking import downloads
 from dalenius.web.asking.asked import Desk
 from dalenius.web.jobs.api import TheJobs
 from dalenius.web.people.access import Analyst
-from dalenius.web.problems import Problem
 from dalenius.web.state import TheSettings, TheStore
 
 router = APIRouter(prefix="/api/v1/datasets/{dataset}", tags=["asking"])
@@ -48,8 +46,8 @@ class Asking(BaseModel):
 
     kind: str = Field(
         "release",
-        description="release (a question), release_all (several as one plan), fit (a model), or infer (a regression, "
-        "an estimate or a test).",
+        description="release (a question), release_all (several as one plan), fit (a model), infer (a regression, an "
+        "estimate or a test), evaluate (a fitted classifier), or synthesize (synthetic data).",
         max_length=40,
     )
     question: dict[str, Any] | None = Field(
@@ -71,13 +69,34 @@ class Asking(BaseModel):
         description="In place of a budget: {'error': 50, 'confidence': 0.95}, and 'column', 'rows', 'simultaneous'.",
     )
     confidence: float | None = Field(None, description="Of the intervals; 0.95, if left out.", gt=0, lt=1)
-    model: dict[str, Any] | None = Field(None, description="Of a fit: the model with its promise.")
+    model: dict[str, Any] | None = Field(
+        None,
+        description="Of a fit: the model with its promise. Of an evaluation: 'features', 'model' and 'released' of a "
+        "fitted one, as dp.learn.to_json writes them.",
+    )
     estimator: dict[str, Any] | None = Field(None, description="Of an inference: the estimator or test.")
     features: str | list[Any] | dict[str, Any] | None = Field(
         None, description="Columns or expressions, with their bounds where nothing else says them."
     )
     target: str | list[Any] | dict[str, Any] | None = Field(None, description="What is explained.")
-    table: dict[str, Any] | None = Field(None, description="Of a fit or an inference: fewer rows than all.")
+    table: dict[str, Any] | None = Field(
+        None, description="Of all but questions, which have their own: fewer rows than all."
+    )
+    bins: int | None = Field(
+        None,
+        description="Of an evaluation: of the probability. Of synthetic data: of numbers.",
+        ge=1,
+        le=10**6,
+    )
+    columns: list[Any] | dict[str, Any] | None = Field(
+        None, description="Of synthetic data: columns, with bounds, bins, categories or days beside them."
+    )
+    private_bins: list[str] | None = Field(
+        None, description="Of synthetic data: numbers whose bins have about equally many rows."
+    )
+    marginals: int | list[Any] | None = Field(
+        None, description="Of synthetic data: what is to be accurate: sets of so many columns, or these sets."
+    )
 
     def content(self) -> dict[str, Any]:
         """What was said."""
@@ -106,7 +125,7 @@ class ColumnShown(BaseModel):
     """A column of an answer."""
 
     name: str = Field(description="Its name.")
-    role: str = Field(description="key, estimate, error, low or high.")
+    role: str = Field(description="key, estimate, error, low, high or other.")
     of: str | None = Field(description="The estimate it belongs to.")
 
 
@@ -132,7 +151,9 @@ class AnswerShown(BaseModel):
     rows: list[list[Any]] | None = Field(None, description="The table's rows; null for what is not a number.")
     note: str | None = Field(None, description="What to bear in mind.")
     answers: dict[str, Any] | None = Field(None, description="Of several questions: a table for each.")
-    summary: str | None = Field(None, description="Of a model or an inference: its summary.")
+    summary: str | None = Field(
+        None, description="Of a model, an inference, an evaluation or synthetic data: in words."
+    )
     model: dict[str, Any] | None = Field(
         None, description="Of a fit: the model, as dp.learn.from_json reads it."
     )
@@ -218,51 +239,43 @@ def ask(
 
 @router.get("/releases")
 def history(
-    desk: TheDesk, most: Annotated[int, Query(description="At most so many.", ge=1, le=1000)] = 100
+    desk: TheDesk,
+    most: Annotated[int, Query(description="At most so many.", ge=1, le=1000)] = 100,
+    skip: Annotated[int, Query(description="After so many that are newer.", ge=0, le=10**9)] = 0,
 ) -> list[LineShown]:
     """What you have asked of this data set, the newest first."""
-    return [LineShown(**line) for line in desk.history(most)]
+    return [LineShown(**line) for line in desk.history(most, skip)]
 
 
 @router.get("/releases/{id}.csv", response_class=PlainTextResponse)
 def as_csv(desk: TheDesk, id: Id) -> Response:
-    """One of your answers as CSV; a text that a spreadsheet would take for a formula has an apostrophe before it."""
-    return _file(
-        _sheet(desk, id).to_csv(for_spreadsheets=True).encode(), "text/csv; charset=utf-8", f"{id}.csv"
-    )
+    """One of your answers as CSV; a text that a spreadsheet would take for a formula has an apostrophe before it. Of
+    several answers one table, whose first column names the answer; of synthetic data the rows."""
+    return _file(downloads.as_csv(*desk.outcome(id)), "text/csv; charset=utf-8", f"{id}.csv")
 
 
 @router.get("/releases/{id}.md", response_class=PlainTextResponse)
 def as_markdown(desk: TheDesk, id: Id) -> Response:
     """One of your answers as a Markdown table."""
-    return _file(_sheet(desk, id).to_markdown().encode(), "text/markdown; charset=utf-8", f"{id}.md")
+    return _file(downloads.as_markdown(*desk.outcome(id)), "text/markdown; charset=utf-8", f"{id}.md")
 
 
 @router.get("/releases/{id}.parquet", response_class=Response)
 def as_parquet(desk: TheDesk, id: Id) -> Response:
     """One of your answers as a Parquet file."""
-    from pyarrow import parquet
+    return _file(downloads.as_parquet(*desk.outcome(id)), "application/vnd.apache.parquet", f"{id}.parquet")
 
-    held = io.BytesIO()
-    parquet.write_table(_sheet(desk, id).to_arrow(), held)
-    return _file(held.getvalue(), "application/vnd.apache.parquet", f"{id}.parquet")
+
+@router.get("/releases/{id}.model.json", response_class=Response)
+def as_model(desk: TheDesk, id: Id) -> Response:
+    """The model of a fit, as dp.learn.load reads it."""
+    return _file(downloads.as_model(*desk.outcome(id)), "application/json", f"{id}.model.json")
 
 
 @router.get("/releases/{id}")
 def answer(desk: TheDesk, id: Id) -> AnswerShown:
     """One of your answers, from the record."""
     return AnswerShown(**desk.answer(id))
-
-
-def _sheet(desk: Desk, id: str) -> Sheet:
-    outcome, request = desk.outcome(id)
-    if not isinstance(outcome.result, Sheet):
-        raise Problem(
-            409,
-            f"a {request.tag} is not one table.",
-            fix="Ask for it as JSON, which has all of it.",
-        )
-    return outcome.result
 
 
 def _file(content: bytes, kind: str, name: str) -> Response:

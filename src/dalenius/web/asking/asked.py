@@ -176,12 +176,19 @@ class Desk:
 
     # -- what was asked -------------------------------------------------------------------------------
 
-    def history(self, most: int) -> list[dict[str, Any]]:
+    def history(self, most: int, skip: int = 0) -> list[dict[str, Any]]:
         """What this person asked of the data set, the newest first."""
         _ = self.session  # who may not ask any longer may not look either
         with self.store.reading() as connection:
-            found = releases.of_person(connection, self.person.id, self.dataset, most)
+            found = releases.of_person(connection, self.person.id, self.dataset, most, skip)
         return [self._line(asked) for asked in found]
+
+    def line(self, id: str) -> dict[str, Any]:
+        """One line of the history."""
+        _, asked = self.session, self._asked(id)
+        if asked is None:
+            raise Problem(404, "you have asked no such question of this data set.")
+        return self._line(asked)
 
     def _line(self, asked: Asked) -> dict[str, Any]:
         request = json.loads(asked.request)

@@ -8,13 +8,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dalenius.infer.hypotheses.result import TestResult
-from dalenius.infer.result import Result
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.session.entries import digest
 from dalenius.session.travel.outcomes import Outcome, answer_record
 from dalenius.session.travel.requests import Request
 from dalenius.tables.release.answer import Answer
 from dalenius.tables.release.sheet import Sheet
+from dalenius.web.asking.tabled import tabled
 
 
 def shown(outcome: Outcome, request: Request, id: str) -> dict[str, Any]:
@@ -26,29 +26,34 @@ def shown(outcome: Outcome, request: Request, id: str) -> dict[str, Any]:
         "said": request.said,
         "question": question.get("query", question.get("queries")),
         "budget": question.get("price"),
-        "cost_in_words": _cost(outcome.result),
+        "cost_in_words": _cost(outcome.result, request),
         "free": outcome.free,
         "charged": outcome.charged,
         "key": digest(outcome.question),
         "answer": answer_record(outcome),
-        **_result(outcome.result),
+        **_result(outcome.result, request),
     }
 
 
-def _result(result: Any) -> dict[str, Any]:
+def _result(result: Any, request: Request) -> dict[str, Any]:
     if isinstance(result, Sheet):
         return {"confidence": _confidence(result), **table(result), "note": result.note}
     if isinstance(result, Mapping) and all(isinstance(one, Sheet) for one in result.values()):  # a plan
         return {"answers": {name: table(one) for name, one in result.items()}}
-    if isinstance(result, Result | TestResult):
-        return {"summary": str(result.summary())}
+    if isinstance(result, Mapping):  # models by their targets
+        each = {name: _result(one, request) for name, one in result.items()}
+        summary = "\n\n".join(f"{name}:\n{told['summary']}" for name, told in each.items())
+        return {"models": {name: told["model"] for name, told in each.items()}, "summary": summary}
+    found = tabled(result, getattr(request, "features", None))
+    told: dict[str, Any] = {}
+    if found is not None:
+        rows = [[plain(value) for value in row] for row in zip(*found.held.values(), strict=True)]
+        told = {"columns": found.columns, "rows": rows, "confidence": found.confidence}
+    if not hasattr(result, "steps"):
+        return {**told, "summary": str(result.summary())}
     from dalenius.learn.saved import to_json
 
-    if isinstance(result, Mapping):  # models by their targets
-        models = {name: json.loads(to_json(one)) for name, one in result.items()}
-        summary = "\n".join(f"{name}: {_model_in_words(one)}" for name, one in result.items())
-        return {"models": models, "summary": summary}
-    return {"model": json.loads(to_json(result)), "summary": _model_in_words(result)}
+    return {**told, "model": json.loads(to_json(result)), "summary": _model_in_words(result)}
 
 
 def table(sheet: Sheet) -> dict[str, Any]:
@@ -76,17 +81,29 @@ def _confidence(result: Sheet) -> float | None:
     return answer.wanted.confidence if isinstance(answer, Answer) else None
 
 
-def _cost(result: Any) -> str | None:
+def _cost(result: Any, request: Request) -> str | None:
+    """What it was given: a budget, or the promise that a model or a test has of its own."""
     if isinstance(result, Mapping):
         result = next(iter(result.values()))
     if isinstance(result, Answer):
         return result.cost
-    return result.cells.cost if hasattr(result, "cells") else None
+    if hasattr(result, "cells"):
+        return str(result.cells.cost)
+    asked = getattr(request, "model", getattr(request, "estimator", None))
+    given = getattr(request, "budget", None) or getattr(asked, "guarantee", None)
+    return repr(given.shortened(up=True)) if isinstance(given, Guarantee) else None
 
 
 def _model_in_words(pipeline: Any) -> str:
+    """What it is and what it promises; the coefficients are a table."""
     model = pipeline[-1]
-    model = getattr(model, "best_estimator_", model)
-    numbers = {"coefficients": "coef_", "intercept": "intercept_"}
-    found = [f"{word}: {getattr(model, name)}" for word, name in numbers.items() if hasattr(model, name)]
-    return "\n".join([type(model).__name__, *found])
+    best = getattr(model, "best_estimator_", model)
+    lines = [type(best).__name__ if best is model else f"{type(best).__name__}, the best that was found"]
+    if hasattr(best, "classes_"):
+        lines.append("classes: " + ", ".join(str(label) for label in best.classes_.tolist()))
+    lines += [
+        f"promise: {getattr(model, 'guarantee', None)!r}",
+        f"coefficients are of columns between -1 and 1, brought there by their public bounds, over the root of "
+        f"{len(pipeline[0].bounds)} columns; a category is 1 where it holds.",
+    ]
+    return "\n".join(lines)

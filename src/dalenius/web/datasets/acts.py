@@ -6,7 +6,7 @@ besides, under the steward's name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -34,7 +34,7 @@ from dalenius.web.datasets.registration import (
 from dalenius.web.datasets.sources import kind_of
 from dalenius.web.datasets.terms import Terms, guarantee, read_terms
 from dalenius.web.settings import Settings
-from dalenius.web.store import Store, audit, people
+from dalenius.web.store import Store, alerts, audit, people
 from dalenius.web.store import datasets as kept
 from dalenius.web.store.datasets import OPEN, Kept
 from dalenius.web.store.people import ANALYST, Person
@@ -131,6 +131,16 @@ def publish(store: Store, by: Person, name: str, published: bool) -> Kept:
         kept.change(connection, here, now.text())
         audit.note(connection, by, "published the promise" if published else "withdrew the promise", name)
     return known(store, name)
+
+
+def set_alerts(store: Store, by: Person, name: str, thresholds: Sequence[object]) -> tuple[int, ...]:
+    """Be told at other percents of the budget."""
+    if not known(store, name).is_open:
+        raise InvalidParameter(f"{name!r} is a draft, of which nothing can be spent; open it first.")
+    with store.writing() as connection:
+        told = alerts.set_thresholds(connection, name, thresholds)
+        audit.note(connection, by, "changed the alerts", name)
+    return told
 
 
 def set_password(store: Store, by: Person, name: str, password: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from dalenius.web.datasets import acts, describing, opening, published
@@ -16,6 +16,7 @@ from dalenius.web.datasets.registration import NAME, read_registration
 from dalenius.web.datasets.standing import standing_of
 from dalenius.web.people.access import Anyone, SignedIn, Steward
 from dalenius.web.state import TheSettings, TheStore
+from dalenius.web.store import alerts
 from dalenius.web.store import datasets as kept
 
 router = APIRouter(prefix="/api/v1", tags=["data sets"])
@@ -257,6 +258,15 @@ class Publication(Strict):
     published: bool = Field(description="True shows the promise to anybody who has its address.")
 
 
+class Alerts(Strict):
+    """When stewards are to be told."""
+
+    thresholds: list[StrictInt] = Field(
+        description="Percents of the open budget, or of an analyst's share: whole numbers from 1 to 99.",
+        max_length=50,
+    )
+
+
 class Password(Strict):
     """Another password."""
 
@@ -347,6 +357,20 @@ def publish(
     return DatasetShown(**describing.described(store, settings, name, by))
 
 
+@router.get("/datasets/{name}/alerts", summary="When stewards are told")
+def read_alerts(_: Steward, store: TheStore, name: Name) -> Alerts:
+    """Percents of the budget; that all is spent is always told."""
+    acts.known(store, name)
+    with store.reading() as connection:
+        return Alerts(thresholds=list(alerts.thresholds(connection, name)))
+
+
+@router.put("/datasets/{name}/alerts", summary="Say when stewards are told")
+def set_alerts(by: Steward, store: TheStore, name: Name, change: Alerts) -> Alerts:
+    """On the pages of the data set, and in what the API tells of it."""
+    return Alerts(thresholds=list(acts.set_alerts(store, by, name, change.thresholds)))
+
+
 @router.put("/datasets/{name}/password", status_code=204, summary="Change the source's password")
 def password(by: Steward, store: TheStore, name: Name, change: Password) -> None:
     """It is kept by the server, and no answer holds it."""
@@ -411,10 +435,13 @@ def ledger(
     account = acts.account_of(store, settings, name)
     with store.reading() as connection:
         verified = kept.last_verification(connection)
+        thresholds = alerts.thresholds(connection, name)
     terms = read_registration(acts.known(store, name).registration).terms
     log = log_of(opening.ledger(store, settings), name, held_in(request, name))
     return LedgerShown(
-        standing=standing_of(account, None if terms is None else terms.ceiling, verified).record(),
+        standing=standing_of(
+            account, None if terms is None else terms.ceiling, verified, thresholds
+        ).record(),
         lines=[LineShown(**line.to_dict()) for line in log if line.seq > after],
     )
 

@@ -19,7 +19,7 @@ from dalenius.web.pages import render
 from dalenius.web.people.access import Steward
 from dalenius.web.settings import Settings
 from dalenius.web.state import TheSettings, TheStore
-from dalenius.web.store import Store
+from dalenius.web.store import Store, alerts
 from dalenius.web.store import datasets as kept
 
 router = APIRouter(include_in_schema=False)
@@ -85,12 +85,28 @@ async def close(request: Request, by: Steward, store: TheStore, settings: TheSet
     return await _done(request, store, settings, name, "close", act)
 
 
+@router.post("/datasets/{name}/alerts")
+async def alert(request: Request, by: Steward, store: TheStore, settings: TheSettings, name: str) -> Response:
+    """Be told at other percents."""
+
+    def act(form: dict[str, str]) -> object:
+        given = [each.strip().removesuffix("%").strip() for each in form.get("thresholds", "").split(",")]
+        return acts.set_alerts(store, by, name, [_whole(each) for each in given if each])
+
+    return await _done(request, store, settings, name, "alerts", act)
+
+
+def _whole(text: str) -> object:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else text
+
+
 def _standing(store: Store, settings: Settings, name: str) -> Standing:
     terms = read_registration(acts.known(store, name).registration).terms
     assert terms is not None
     with store.reading() as connection:
         verified = kept.last_verification(connection)
-    return standing_of(acts.account_of(store, settings, name), terms.ceiling, verified)
+        thresholds = alerts.thresholds(connection, name)
+    return standing_of(acts.account_of(store, settings, name), terms.ceiling, verified, thresholds)
 
 
 def _seen(standing: Standing) -> str:
@@ -135,6 +151,7 @@ def _page(
     standing = _standing(store, settings, name)
     with store.reading() as connection:
         granted = [each.name for each in kept.who_may_ask(connection, name)]
+        thresholds = alerts.thresholds(connection, name)
     return render(
         request,
         "datasets/budget.html",
@@ -144,6 +161,7 @@ def _page(
         standing=standing,
         seen=_seen(standing),
         granted=granted,
+        thresholds=form.get("thresholds", ", ".join(map(str, thresholds))),
         words=terms_in_words,
         wrong=wrong,
         form=form,

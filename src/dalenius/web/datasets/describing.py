@@ -13,7 +13,7 @@ from dalenius.web.datasets.promise import who_is_protected
 from dalenius.web.datasets.registration import Registration, read_registration
 from dalenius.web.datasets.standing import standing_of
 from dalenius.web.settings import Settings
-from dalenius.web.store import Store
+from dalenius.web.store import Store, alerts
 from dalenius.web.store import datasets as kept
 from dalenius.web.store.datasets import Kept
 from dalenius.web.store.people import STEWARD, Person
@@ -114,7 +114,8 @@ def described(store: Store, settings: Settings, name: str, person: Person) -> di
     if steward:
         with store.reading() as connection:
             verified = kept.last_verification(connection)
+            thresholds = alerts.thresholds(connection, name)
             may = kept.who_may_ask(connection, name)
-        found["standing"] = standing_of(account, terms.ceiling, verified).record()
+        found["standing"] = standing_of(account, terms.ceiling, verified, thresholds).record()
         found["granted"] = [each.name for each in may]
     return found

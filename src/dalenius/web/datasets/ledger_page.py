@@ -20,7 +20,7 @@ from dalenius.web.pages import Link, render
 from dalenius.web.people.access import Steward
 from dalenius.web.settings import Settings
 from dalenius.web.state import TheSettings, TheStore
-from dalenius.web.store import Store
+from dalenius.web.store import Store, alerts
 from dalenius.web.store import datasets as kept
 from dalenius.web.store.people import STEWARD
 
@@ -124,9 +124,10 @@ def _context(request: Request, store: Store, settings: Settings, name: str) -> d
     registration = read_registration(known.registration)
     with store.reading() as connection:
         verified = kept.last_verification(connection)
+        thresholds = alerts.thresholds(connection, name)
     log = log_of(opening.ledger(store, settings), name, held_in(request, name))
     terms = registration.terms
-    standing = standing_of(account, None if terms is None else terms.ceiling, verified)
+    standing = standing_of(account, None if terms is None else terms.ceiling, verified, thresholds)
     waiting = sum(line.outcome == "no answer" for line in log)
     checked = verified.time if verified is not None else ""
     return {

@@ -23,7 +23,7 @@ from dalenius.web.pages import Link, render
 from dalenius.web.people.access import SignedIn, Steward
 from dalenius.web.settings import Settings
 from dalenius.web.state import TheSettings, TheStore
-from dalenius.web.store import Store
+from dalenius.web.store import Store, alerts
 from dalenius.web.store import datasets as kept
 from dalenius.web.store.datasets import Kept
 from dalenius.web.store.people import ANALYST, STEWARD
@@ -246,7 +246,8 @@ def _standing(store: Store, settings: Settings, known: Kept, analyst: str | None
     terms = read_registration(known.registration).terms
     with store.reading() as connection:
         verified = kept.last_verification(connection)
-    return standing_of(session.account, None if terms is None else terms.ceiling, verified)
+        thresholds = alerts.thresholds(connection, known.name)
+    return standing_of(session.account, None if terms is None else terms.ceiling, verified, thresholds)
 
 
 def _tables(store: Store, settings: Settings, known: Kept, quiet: bool) -> tuple[dict[str, Any], str]:

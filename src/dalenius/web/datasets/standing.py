@@ -13,10 +13,11 @@ from dalenius.calculus.guarantees.cost import Cost, currency_of
 from dalenius.session.account import Account, State
 from dalenius.session.burn_down import Step, burn_down
 from dalenius.session.log import DIGITS, Line, cost_text, left_text, promise_text
+from dalenius.web.store import alerts
 from dalenius.web.store.datasets import Verified
 
-THRESHOLDS = (50, 80, 95)
-"""Percent of what is open, or of an analyst's share, that a steward is told of once they are spent."""
+WARNING = 80
+"""Percent from which an alert is a warning."""
 YEAR = datetime.timedelta(days=365)
 
 
@@ -89,17 +90,23 @@ class Standing:
         }
 
 
-def standing_of(account: Account, ceiling: Guarantee | None, verified: Verified | None) -> Standing:
+def standing_of(
+    account: Account,
+    ceiling: Guarantee | None,
+    verified: Verified | None,
+    thresholds: Sequence[int] = alerts.USUAL,
+) -> Standing:
     """The account as it is now, to the one whose it is.
 
-    ceiling: of the registration; verified: the last verification of the ledger.
+    ceiling: of the registration; verified: the last verification of the ledger; thresholds: percents of what is open,
+    or of an analyst's share, that a steward is told of once they are spent.
     """
     state = account.state()
     total, limit, left = state.balance.total, state.limit, state.left(None)
     who = account.analyst if state.standing.shares else None
     if who is not None:  # to one of those who share it, how their share stands
         total, limit, left = state.balance.of(who), state.allowance(who), state.left(who)
-    shares = tuple(_shares(account, state))
+    shares = tuple(_shares(account, state, thresholds))
     percent = _percent(total, limit)
     closed = state.standing.closed
     return Standing(
@@ -117,7 +124,9 @@ def standing_of(account: Account, ceiling: Guarantee | None, verified: Verified 
         bool(state.standing.shares),
         who is not None,
         shares,
-        tuple(_alerts(_passed(total, limit), closed, shares, bool(state.standing.shares), verified)),
+        tuple(
+            _alerts(_passed(total, limit, thresholds), closed, shares, bool(state.standing.shares), verified)
+        ),
     )
 
 
@@ -152,7 +161,7 @@ def terms_in_words(promise: Guarantee) -> str:
     return promise_text(promise, DIGITS)
 
 
-def _shares(account: Account, state: State) -> list[Share]:
+def _shares(account: Account, state: State, thresholds: Sequence[int]) -> list[Share]:
     found = []
     for name in sorted({*state.standing.shares, *state.balance.by}):
         spent = state.balance.of(name)
@@ -171,7 +180,7 @@ def _shares(account: Account, state: State) -> list[Share]:
                 cost_text(spent),
                 rest,
                 _percent(spent, allowed),
-                _passed(spent, allowed),
+                _passed(spent, allowed, thresholds),
             )
         )
     return found
@@ -201,13 +210,18 @@ def _alerts(
     return found
 
 
-def _passed(cost: Cost, of: Cost) -> int | None:
+def _passed(cost: Cost, of: Cost, thresholds: Sequence[int]) -> int | None:
     use = cost.use_of(of)
-    return max((each for each in (*THRESHOLDS, 100) if 100 * use >= each), default=None)
+    return max((each for each in (*thresholds, 100) if 100 * use >= each), default=None)
 
 
 def _level(percent: int) -> str:
-    return "warning" if percent >= THRESHOLDS[1] else "notice"
+    return "warning" if percent >= WARNING else "notice"
+
+
+def percent_spent(state: State) -> int:
+    """Of what is open by now, by all together; rounded up."""
+    return _percent(state.balance.total, state.limit)
 
 
 def _percent(cost: Cost, of: Cost) -> int:

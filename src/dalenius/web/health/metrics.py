@@ -1,13 +1,14 @@
 """Numbers for Prometheus: the schedule of the work, and that the parts are there.
 
-All of them are read from the store when they are asked for, so every worker process tells the same. None of them moves
-with a row: a job is counted when it is asked for, when it starts, and when it leaves, which the public plan fixes
-(`jobs.slots`), and never when its work ends. For the same reason there is no number of the ledger's entries, no
-duration, no memory and no count of failures.
+All of them are read from the store and the ledger when they are asked for, so every worker process tells the same. None
+of them moves with a row: a job is counted when it is asked for, when it starts, and when it leaves, which the public
+plan fixes (`jobs.slots`), and never when its work ends; what is spent of a budget moves with the charge, at the start.
+For the same reason there is no number of the ledger's entries, no duration, no memory and no count of failures.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 from collections.abc import Iterator
 
@@ -17,11 +18,15 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from starlette.concurrency import run_in_threadpool
 
 from dalenius import __version__
+from dalenius.errors import DaleniusError
+from dalenius.web.datasets import opening
+from dalenius.web.datasets.standing import percent_spent
 from dalenius.web.jobs import record
 from dalenius.web.people.access import Anyone
 from dalenius.web.problems import Problem
+from dalenius.web.settings import Settings
 from dalenius.web.state import settings_of, store_of
-from dalenius.web.store import Store
+from dalenius.web.store import Store, datasets
 from dalenius.web.store.people import STEWARD
 
 router = APIRouter(tags=["health"])
@@ -39,19 +44,21 @@ async def metrics(person: Anyone, request: Request) -> Response:
             "the numbers of the console are for stewards; for a program on the same machine, start the console with "
             "--metrics-local.",
         )
-    return Response(await run_in_threadpool(numbers, store_of(request)), media_type=TEXT)
+    return Response(
+        await run_in_threadpool(numbers, store_of(request), settings_of(request)), media_type=TEXT
+    )
 
 
-def numbers(store: Store) -> bytes:
+def numbers(store: Store, settings: Settings) -> bytes:
     """The numbers, in Prometheus's text."""
     registry = CollectorRegistry()
-    registry.register(_Numbers(store))
+    registry.register(_Numbers(store, settings))
     return generate_latest(registry)
 
 
 class _Numbers:
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store, self.settings = store, settings
 
     def describe(self) -> list[Metric]:
         return []
@@ -66,9 +73,28 @@ class _Numbers:
             "dalenius_jobs_left", "Jobs that have left, or were cancelled.", census["left"]
         )
         yield GaugeMetricFamily("dalenius_jobs_waiting", "Jobs that wait for a lane.", census["waiting"])
+        spent = GaugeMetricFamily(
+            "dalenius_budget_spent_ratio",
+            "The part of the open budget that is charged, in whole percents, rounded up.",
+            labels=["dataset"],
+        )
+        for name, ratio in _spent(self.store, self.settings):
+            spent.add_metric([name], ratio)
+        yield spent
         yield GaugeMetricFamily(
             "dalenius_jobs_under_way", "Jobs between their start and their leaving.", census["under_way"]
         )
+
+
+def _spent(store: Store, settings: Settings) -> Iterator[tuple[str, float]]:
+    """By data set. A charge is made when work starts, before the data are touched, and is never taken back: so this
+    moves at moments that the plan fixes, and not when work ends. One whose ledger cannot be read is left out."""
+    with store.reading() as connection:
+        opened = [each.name for each in datasets.everything(connection) if each.is_open]
+    for name in opened:
+        with contextlib.suppress(DaleniusError):
+            state = opening.ledger(store, settings).existing(name).state()
+            yield name, percent_spent(state) / 100
 
 
 def _is_local(request: Request) -> bool:

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from dalenius.web.pages import render
 from dalenius.web.people.access import Anyone
+from dalenius.web.people.operations import operations
 
 router = APIRouter(include_in_schema=False)
 
@@ -17,6 +18,12 @@ router = APIRouter(include_in_schema=False)
 def home(request: Request, _: Anyone) -> Response:
     """Where to go, for the one who is signed in."""
     return render(request, "home.html")
+
+
+@router.get("/api/v1")
+def api(request: Request, _: Anyone) -> Response:
+    """The documentation of the API, for people."""
+    return render(request, "api.html", title="The API", rooms=operations(request.app.openapi()))
 
 
 @router.get("/api/v1/openapi.json")

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, File, Form, Path, Request, UploadFile
 from fastapi.responses import Response
 from markupsafe import Markup
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse
 
 from dalenius.adaptive import PrivacyReport
 from dalenius.adaptive.personal.page import inside
+from dalenius.core.checks import shown
 from dalenius.core.record import JSON, text
-from dalenius.errors import InvalidParameter
+from dalenius.errors import InvalidParameter, Refused
 from dalenius.web.pages import Link, render
 from dalenius.web.people.access import Steward, anyone
 from dalenius.web.problems import Problem
 from dalenius.web.state import TheStore
-from dalenius.web.store import audit, reports
+from dalenius.web.store import Store, audit, reports
+from dalenius.web.store.people import STEWARD, Person
 from dalenius.web.texts import is_a_line
 
 router = APIRouter(tags=["privacy reports"])
@@ -78,33 +85,59 @@ def read_report(name: Name, store: TheStore) -> Report:
 @router.put("/api/v1/reports/{name}", summary="Publish a privacy report", status_code=201)
 def publish_report(name: Name, publication: Publication, person: Steward, store: TheStore) -> Listed:
     """From now on anyone can read it, under this name. An older report of the same name is replaced."""
-    if not is_a_line(publication.title):
-        raise InvalidParameter.of("title", "the title is one line of text that can be shown.")
-    written = text(publication.report)
-    report = PrivacyReport.from_json(written)
-    inside(report, FAILURE)  # refused now, if no page can be made of it
-    with store.writing() as connection:
-        reports.publish(connection, name, publication.title.strip() or name, report.to_json(), person.name)
-        audit.note(connection, person, "published a privacy report", name)
-    _page.cache_clear()
+    _publish(store, person, name, publication.title, text(publication.report))
     return Listed(name=name, title=publication.title, page=f"/reports/{name}")
 
 
 @router.delete("/api/v1/reports/{name}", summary="Take a privacy report down", status_code=204)
 def withdraw_report(name: Name, person: Steward, store: TheStore) -> None:
     """What was read before stays with those who read it."""
-    with store.writing() as connection:
-        if not reports.withdraw(connection, name):
-            raise Problem(404, f"there is no privacy report {name!r}.")
-        audit.note(connection, person, "took a privacy report down", name)
+    _withdraw(store, person, name)
 
 
 @router.get("/reports", dependencies=[Depends(anyone)], include_in_schema=False)
 def list_page(request: Request, store: TheStore) -> Response:
-    """All published reports."""
-    with store.reading() as connection:
-        found = reports.listed(connection)
-    return render(request, "reports.html", reports=found)
+    """All published reports; for stewards, a form to publish one."""
+    return _listed(request, store)
+
+
+@router.post("/reports", include_in_schema=False)
+async def publish_by_page(
+    request: Request,
+    person: Steward,
+    store: TheStore,
+    name: Annotated[str, Form(max_length=100)] = "",
+    title: Annotated[str, Form(max_length=200)] = "",
+    report: Annotated[UploadFile | None, File()] = None,
+) -> Response:
+    """Publish the file that `PrivacyReport.save` wrote."""
+    held = b"" if report is None else await report.read()
+
+    def publish() -> Response:
+        try:
+            if not re.fullmatch(NAME, name):
+                raise InvalidParameter.of(
+                    "name", f"name is {shown(name)}; it must be small letters, digits, - and _, as pay-2026."
+                )
+            try:
+                written = text(json.loads(held))
+            except (ValueError, RecursionError):
+                raise InvalidParameter.of(
+                    "report", "the file is not JSON; choose the one that report.save('report.json') wrote."
+                ) from None
+            _publish(store, person, name, title, written)
+        except Refused as problem:
+            return _listed(request, store, problem=str(problem), given={"name": name, "title": title})
+        return RedirectResponse("/reports", status_code=303)
+
+    return await run_in_threadpool(publish)
+
+
+@router.post("/reports/{name}/withdraw", include_in_schema=False)
+def withdraw_by_page(name: Name, person: Steward, store: TheStore) -> Response:
+    """Take a report down."""
+    _withdraw(store, person, name)
+    return RedirectResponse("/reports", status_code=303)
 
 
 @router.get("/reports/{name}", dependencies=[Depends(anyone)], include_in_schema=False)
@@ -126,6 +159,41 @@ def script() -> Response:
     return Response(code, media_type="text/javascript")
 
 
+def _publish(store: Store, person: Person, name: str, title: str, written: str) -> None:
+    if not is_a_line(title):
+        raise InvalidParameter.of("title", "the title is one line of text that can be shown.")
+    report = PrivacyReport.from_json(written)
+    inside(report, FAILURE)  # refused now, if no page can be made of it
+    with store.writing() as connection:
+        reports.publish(connection, name, title.strip() or name, report.to_json(), person.name)
+        audit.note(connection, person, "published a privacy report", name)
+    _page.cache_clear()
+
+
+def _withdraw(store: Store, person: Person, name: str) -> None:
+    with store.writing() as connection:
+        if not reports.withdraw(connection, name):
+            raise Problem(404, f"there is no privacy report {name!r}.")
+        audit.note(connection, person, "took a privacy report down", name)
+
+
+def _listed(
+    request: Request, store: Store, problem: str = "", given: Mapping[str, str] | None = None
+) -> Response:
+    with store.reading() as connection:
+        found = reports.listed(connection)
+    person = request.state.person
+    return render(
+        request,
+        "reports.html",
+        status=422 if problem else 200,
+        reports=found,
+        steward=person is not None and person.role == STEWARD,
+        problem=problem,
+        given=given or {"name": "", "title": ""},
+    )
+
+
 def _found(store: Any, name: str) -> reports.Published:
     with store.reading() as connection:
         found = reports.find(connection, name)
@@ -135,8 +203,6 @@ def _found(store: Any, name: str) -> reports.Published:
 
 
 def _opened(written: str) -> dict[str, JSON]:
-    import json
-
     found: dict[str, JSON] = json.loads(written)
     return found
 

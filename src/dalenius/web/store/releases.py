@@ -127,13 +127,14 @@ def get(connection: Connection, person: str, dataset: str, id: str) -> Asked | N
     return None if row is None else Asked(**row._mapping)
 
 
-def of_person(connection: Connection, person: str, dataset: str, most: int) -> list[Asked]:
-    """What a person asked of a data set, the newest first."""
+def of_person(connection: Connection, person: str, dataset: str, most: int, skip: int = 0) -> list[Asked]:
+    """What a person asked of a data set, the newest first, after so many that are skipped."""
     asked = (
         select(RELEASES)
         .where((RELEASES.c.person == person) & (RELEASES.c.dataset == dataset))
         .order_by(RELEASES.c.asked.desc(), RELEASES.c.id)
         .limit(most)
+        .offset(skip)
     )
     return [Asked(**row._mapping) for row in connection.execute(asked)]
 

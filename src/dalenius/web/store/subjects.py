@@ -13,6 +13,7 @@ MODULES = (
     "dalenius.web.store.rates",
     "dalenius.web.store.audit",
     "dalenius.web.store.datasets",
+    "dalenius.web.store.alerts",
     "dalenius.web.store.reports",
     "dalenius.web.store.releases",
     "dalenius.web.jobs.record",

@@ -164,6 +164,10 @@ async function understood(signal) {
 }
 async function price() {
   if (asked) asked.abort();
+  if (FACTS.nothing && !part("amount").value.trim() && !part("error").value.trim()) {
+    part("pay").disabled = true; // nothing can be paid; an old question at its old price is still free
+    return problem("");
+  }
   const own = (asked = new AbortController());
   try {
     const pays = payment();
@@ -176,13 +180,14 @@ async function price() {
     part("said").textContent = found.said ? `Asked: ${found.said}.` : "";
     const lines = told.errors.map((each) => made("li", {}, each.error === null || each.error === undefined ? each.why.replace(/say so: .*/, "write about how many, above.") : `${each.column}: off by ${shown(each.error)} at most, with confidence ${part("confidence").value}`));
     part("price").replaceChildren(made("p", {}, made("b", { id: "cost" }, told.free ? "Free: it is on record." : told.in_words)), made("ul", {}, ...lines));
-    part("pay").disabled = !told.affordable && !told.free;
-    if (pays.accuracy) part("slider").value = positionOf(Number(told.budget[FACTS.leading]));
+    part("pay").disabled = !told.free && (!told.affordable || Boolean(FACTS.nothing));
+    if (pays.accuracy && !FACTS.nothing) part("slider").value = positionOf(Number(told.budget[FACTS.leading]));
   } catch (failed) {
     if (own.signal.aborted) return;
     current = null;
     part("price").replaceChildren();
     part("said").textContent = "";
+    part("pay").disabled = Boolean(FACTS.nothing);
     problem(failed.message);
   }
 }
@@ -206,7 +211,7 @@ function turn(to) {
 }
 document.querySelector(".tabs").hidden = false;
 part("look").hidden = true;
-part("sliding").hidden = false;
+part("sliding").hidden = Boolean(FACTS.nothing); // there is nothing to slide over
 part("b-table").append(...Object.keys(FACTS.tables).map((name) => made("option", { value: name }, name)));
 part("table-choice").hidden = Object.keys(FACTS.tables).length < 2;
 part("b-table").addEventListener("change", () => {
@@ -244,7 +249,7 @@ const words = [
   ...FACTS.words.map((word) => ({ text: word, insert: word, kind: "" })),
 ];
 completing(part("sql"), part("completions"), words);
-part("slider").value = positionOf(Number(part("amount").value));
+if (!FACTS.nothing) part("slider").value = positionOf(Number(part("amount").value));
 part("slider").setAttribute("aria-valuetext", `${FACTS.leading} ${part("amount").value}`);
 part("slider").addEventListener("input", () => {
   part("error").value = "";
@@ -253,7 +258,7 @@ part("slider").addEventListener("input", () => {
 });
 part("amount").addEventListener("input", () => {
   part("error").value = "";
-  if (Number(part("amount").value) > 0) part("slider").value = positionOf(Number(part("amount").value));
+  if (Number(part("amount").value) > 0 && !FACTS.nothing) part("slider").value = positionOf(Number(part("amount").value));
 });
 part("ask").addEventListener("input", change);
 part("ask").addEventListener("change", change);
@@ -268,7 +273,7 @@ part("ask").addEventListener("submit", async (event) => {
     location.assign(`/datasets/${FACTS.dataset}/answers/${told.release ?? told.id}`);
   } catch (failed) {
     problem(failed.message);
-    part("pay").disabled = false;
+    part("pay").disabled = Boolean(FACTS.nothing);
   }
 });
 turn(part("sql").value.trim() !== part("sql").defaultValue.trim() || location.search.includes("sql=") ? "sql" : "form");

@@ -4,7 +4,6 @@ const form = document.getElementById("plan");
 const part = (name) => document.getElementById(name);
 const KEPT = 500;
 const seen = new Map(); // a plan's query -> what is known of it, complete
-let asked = null; // what can still be stopped: the question about a plan that is no longer shown
 let later = 0, saying = 0, touched = null;
 
 const positions = 120;
@@ -76,28 +75,48 @@ function problem(text) {
   part("problem").hidden = !text;
 }
 
+// One question at a time: what is on its way is drawn when it comes, and then the newest position is asked for. A hand that
+// moves faster than the line skips positions, and sees all that the line can bring. Only refining is broken off.
+let going = false, refining = null;
 async function show() {
-  const moved = performance.now(), text = query();
-  if (asked) asked.abort();
-  asked = null;
-  const known = seen.get(text);
+  if (refining) refining.abort();
+  const moved = performance.now(), known = seen.get(query());
   if (known) {
     problem("");
     draw(known);
     performance.measure("slider to curve", { start: moved });
     return;
   }
-  const own = (asked = new AbortController());
-  try {
-    let found = await ask(text, 0.015, own.signal, "high");
-    if (own.signal.aborted) return;
-    problem("");
-    draw(found);
-    performance.measure("slider to curve", { start: moved });
-    for (let n = 0; !found.complete && n < 20; n++) {
-      found = await ask(text, 1, own.signal, "auto");
-      if (own.signal.aborted) return;
+  if (!going) follow(moved);
+}
+async function follow(moved) {
+  going = true;
+  let text = null, found = null, start = moved;
+  while (text !== query()) {
+    text = query();
+    try {
+      found = seen.get(text) ?? (await ask(text, 0.015, undefined, "high"));
+      problem("");
       draw(found);
+      performance.measure("slider to curve", { start });
+    } catch (failed) {
+      found = null;
+      if (text === query()) problem(failed.message);
+    }
+    start = performance.now();
+  }
+  going = false;
+  if (found && !found.complete) refine(text);
+}
+async function refine(text) {
+  if (refining) refining.abort();
+  const own = (refining = new AbortController());
+  try {
+    for (let n = 0, complete = false; !complete && n < 20; n++) {
+      const found = await ask(text, 1, own.signal, "auto");
+      if (own.signal.aborted || text !== query()) return;
+      draw(found);
+      complete = found.complete;
     }
   } catch (failed) {
     if (!own.signal.aborted) problem(failed.message);
@@ -109,7 +128,7 @@ async function ahead() {
   if (!touched) return;
   const slider = touched, name = slider.dataset.for, place = Number(slider.value), before = query();
   for (const step of [1, -1, 2, -2, 3, -3]) {
-    if (query() !== before || asked?.signal.aborted) return;
+    if (query() !== before || going) return;
     const position = place + step;
     if (position < 0 || position > positions) continue;
     const text = query([name, valueAt(slider, position)]);
