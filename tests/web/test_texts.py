@@ -42,6 +42,19 @@ FORM = {
 }
 ASKED = {"kind": "release", "question": QUESTION, "budget": {"kind": "zcdp", "rho": "0.01"}}
 PLAN = {"kind": "release_all", "questions": {"one": QUESTION}, "public": []}
+EVALUATION = {
+    "kind": "evaluate",
+    "model": {"features": {"kind": "a"}, "model": {"kind": "b"}, "released": {"coefficients": "c"}},
+    "features": ["age"],
+    "target": "age > 20",
+    "budget": {"kind": "zcdp", "rho": "0.01"},
+}
+SYNTHESIS = {
+    "kind": "synthesize",
+    "columns": {"town": {"categories": ["a", "b"]}},
+    "private_bins": ["age"],
+    "budget": {"kind": "zcdp", "rho": "0.01"},
+}
 MODEL = {
     "kind": "fit",
     "model": {"kind": "linear regression", "promise": {"kind": "zcdp", "rho": "0.01"}},
@@ -68,6 +81,7 @@ REQUESTS: list[tuple[str, str, str, Any]] = [
     ("Stella", "POST", "/api/v1/datasets/{name}/close", {"confirm": "peopel", "note": "Why."}),
     ("Stella", "PUT", "/api/v1/datasets/{name}/published", {"published": "yes"}),
     ("Stella", "PUT", "/api/v1/datasets/{name}/password", {"password": "secret"}),
+    ("Stella", "PUT", "/api/v1/datasets/{name}/alerts", {"thresholds": ["50"]}),
     ("Stella", "POST", "/api/v1/people", {"name": "Carla", "role": "analyst"}),
     ("Stella", "POST", "/api/v1/me/tokens", {"label": "mine"}),
     ("Stella", "POST", "/api/v1/people/{id}/tokens", {"label": "theirs"}),
@@ -78,6 +92,8 @@ REQUESTS: list[tuple[str, str, str, Any]] = [
     ("Anna", "POST", "/api/v1/datasets/{dataset}/releases", ASKED),
     ("Anna", "POST", "/api/v1/datasets/{dataset}/releases", PLAN),
     ("Anna", "POST", "/api/v1/datasets/{dataset}/releases", MODEL),
+    ("Anna", "POST", "/api/v1/datasets/{dataset}/releases", EVALUATION),
+    ("Anna", "POST", "/api/v1/datasets/{dataset}/releases", SYNTHESIS),
 ]
 """A request to each operation that takes texts, as it may be but for some that must not be carried out."""
 
