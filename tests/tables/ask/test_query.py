@@ -333,7 +333,7 @@ def test_names_that_others_will_read_are_printable_and_short(name: str) -> None:
     """They go into ledgers, histories and pages, and one that cannot be kept there would be charged in vain."""
     session = dp.Session(pd.DataFrame({"age": [30] * 10}), unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
     table = session.table
-    with pytest.raises(InvalidParameter, match="the name of an aggregate is .* at most 255 characters"):
+    with pytest.raises(InvalidParameter, match=r"the name of an aggregate is .* at most 255 characters"):
         table.agg(**{name: dp.count()})
     with pytest.raises(InvalidParameter, match="the name of a computed column"):
         table.with_columns(**{name: "age / 2"})
