@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import dalenius as dp
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables import (
     Column,
@@ -325,3 +326,18 @@ def test_keys_left_out_of_a_mapping_are_those_of_the_schema() -> None:
     assert table.cube("sex", "town", keys={"town": ["a"]}).lists == (("f", "m"), ("a",))
     with pytest.raises(InvalidParameter, match="town"):
         table.group_by("sex", "town", keys={"sex": ["f"]})
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "a\nb", "a\u202eb", "\ud800", "a" * 256, " "])
+def test_names_that_others_will_read_are_printable_and_short(name: str) -> None:
+    """They go into ledgers, histories and pages, and one that cannot be kept there would be charged in vain."""
+    session = dp.Session(pd.DataFrame({"age": [30] * 10}), unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+    table = session.table
+    with pytest.raises(InvalidParameter, match=r"the name of an aggregate is .* at most 255 characters"):
+        table.agg(**{name: dp.count()})
+    with pytest.raises(InvalidParameter, match="the name of a computed column"):
+        table.with_columns(**{name: "age / 2"})
+    with pytest.raises(InvalidParameter, match="the name of a question"):
+        session.release_all({name: table.agg(n=dp.count())}, dp.ZCDP(0.1))
+    assert session.remaining == dp.ZCDP(0.5)
+    assert table.agg(**{"a" * 255: dp.count()}) is not None
