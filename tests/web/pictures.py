@@ -106,8 +106,14 @@ def take(browser: Any, site: Furnished, name: str) -> None:
 def main() -> None:
     """Those that are named, or all."""
     names = sys.argv[1:] or list(PICTURES)
-    with tempfile.TemporaryDirectory() as folder, furnished(Path(folder)) as site, sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=found_chromium(), args=["--no-sandbox", "--disable-gpu"])
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        furnished(Path(folder)) as site,
+        sync_playwright() as running,
+    ):
+        browser = running.chromium.launch(
+            executable_path=found_chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
         for name in names:
             take(browser, site, name)
         browser.close()
