@@ -419,13 +419,13 @@ async def raced(size: Size, server: Server, database: Database, data: Data, toke
     race.go.set()
     times = race.recorded.setdefault("in the race", [])
     reader = asyncio.create_task(reads(server, tokens[0], times, 10**9, over))
-    killer = asyncio.create_task(kills(size, server, database, data, race))
-    await asyncio.gather(
-        *(analyst_asks(server, token, race, analyst, size.questions) for analyst, token in enumerate(tokens))
-    )
+    async with asyncio.TaskGroup() as group:  # where one fails, the others need not be waited for
+        group.create_task(kills(size, server, database, data, race))
+        for analyst, token in enumerate(tokens):
+            group.create_task(analyst_asks(server, token, race, analyst, size.questions))
     race.seconds = time.perf_counter() - began
     over.set()
-    await asyncio.gather(reader, killer)
+    await reader
     await server.ready()
     await asyncio.sleep(2.0)
     await reads_by(server, tokens, race, "alone", 1, size.reads)

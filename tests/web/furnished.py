@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from dalenius.web.jobs import record
-from tests.adaptive.personal.golden_reports import reports
+from tests.adaptive.personal.golden_reports import NAMES, reports
 from tests.web.console import Console, csrf
 from tests.web.served import served
 
@@ -123,7 +123,7 @@ def _registered(console: Console) -> None:
     assert steward.put("/api/v1/datasets/people/published", json={"published": True}).status_code < 300
     assert steward.post("/api/v1/datasets/pilot/close", json={"confirm": "pilot"}).status_code < 300
     assert steward.post("/api/v1/ledger/verify").status_code == 200
-    report = json.loads(reports()["logistic"].to_json())
+    report = json.loads(reports()["logistic"].to_json().replace(json.dumps(NAMES[2]), '"distance"'))
     body = {"title": "What did the pay model cost me?", "report": report}
     assert steward.put("/api/v1/reports/pay", json=body).status_code == 201
 
