@@ -89,8 +89,11 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 	$(BIN)/python $(PIP) --editable '.[web]'
 	@touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python $(PIP) --editable '.[dev]'
+# What the console's image ships is what is tested: with its Python, the versions of deploy/requirements.lock.
+$(VENV)/.installed-dev: pyproject.toml deploy/requirements.lock | $(BIN)/python
+	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; \
+	then sed 's/ --hash=.*//' deploy/requirements.lock; fi > $(VENV)/locked.txt
+	$(BIN)/python $(PIP) --constraint $(VENV)/locked.txt --editable '.[dev]'
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-demo
 
 $(BENCH_VENV)/bin/python:

@@ -5,8 +5,10 @@ and the ledger) and the console with that many worker processes, on this machine
 
 - lets all analysts ask at once, each QUESTIONS questions, one of them the same for all; what is left of the budget
   suffices for about two thirds;
-- kills (SIGKILL) a worker process three times and the database once meanwhile, with all that belongs to it; the server
-  starts workers again by itself, and the database is started again after a second;
+- kills (SIGKILL) a worker process three times and the database once, spread over the race; the server starts workers
+  again by itself, and the database is started again after a second;
+- for one of these kills the data are held back (they are a view of PostgreSQL behind a lock), so that the worker ends
+  between charges and their records: what it was asked is charged in vain, and those who asked must be told so;
 - asks for one answer that is on record, again and again: while they race, and afterwards, alone and by 16 at a time;
 - checks the ledger from its first entry, and every answer that anybody got against it.
 
@@ -32,10 +34,10 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
-import pandas as pd
 import psycopg
 from tests.servers import postgres
 
@@ -47,13 +49,35 @@ from dalenius.web.settings import ENVIRONMENT, Settings
 from dalenius.web.store import Store
 
 PAGE = Path(__file__).with_name("CONSOLE.md")
-ROWS = 100_000
 PRICE = 0.001
-SLOT, LANES, LEASE = 0.5, 3, 5.0
 ON_RECORD = {"question": {"sql": "SELECT COUNT(*) AS n FROM people WHERE age >= 18"}}
 BUDGET = {"kind": "zcdp", "rho": str(PRICE)}
 PATIENCE = 300.0
 NUMBERS = 9
+PLAN = ((0.15, "worker"), (0.3, "worker at work"), (0.5, "database"), (0.7, "worker"))
+"""What is killed, and how much of the race is over by then."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of it there is."""
+
+    analysts: int = 200
+    questions: int = 5
+    workers: int = 4
+    reads: int = 400
+    rows: int = 100_000
+    slot: float = 0.5
+    lanes: int = 3
+    lease: float = 5.0
+    isolation: str = "process"
+    kills: tuple[tuple[float, str], ...] = PLAN
+
+    @property
+    def budget(self) -> float:
+        """For about two thirds of the different questions, and for the one that is only read again."""
+        different = self.analysts * (self.questions - 1) + 2
+        return round(PRICE * max(2, 2 * different // 3), 6)
 
 
 @dataclass
@@ -64,6 +88,7 @@ class Told:
     sql: str
     state: str
     answer: Any = None
+    words: str = ""
     seconds: float = 0.0
 
 
@@ -73,9 +98,12 @@ class Race:
 
     told: list[Told] = field(default_factory=list)
     seconds: float = 0.0
-    kills: Counter[str] = field(default_factory=Counter)
+    kills: list[tuple[str, float]] = field(default_factory=list)
+    """What was killed, and when."""
     recorded: dict[str, list[float]] = field(default_factory=dict)
     retries: int = 0
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+    """Whether new questions are asked: not while a kill is prepared, which a quick race would be over before."""
 
 
 # -- the machinery ----------------------------------------------------------------------------------------
@@ -105,7 +133,8 @@ class Database:
         owner = postgres._owner()
         self.process = subprocess.Popen(
             self.process.args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd="/", env=postgres._environment(), start_new_session=True, **postgres._as(owner),
+            cwd="/", env=postgres._environment(), start_new_session=True,
+            preexec_fn=postgres._end_with_us() if sys.platform == "linux" else None, **postgres._as(owner),
         )  # fmt: skip
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -114,6 +143,59 @@ class Database:
                 return
             time.sleep(0.05)
         raise RuntimeError("the database did not come back")
+
+
+GATE = 1977
+"""The lock that the data are behind."""
+
+
+class Data:
+    """The table, in a database of its own: a view that waits while somebody holds the lock."""
+
+    def __init__(self, url: str, rows: int) -> None:
+        self.url = url
+        rng = np.random.default_rng(1977)
+        columns = zip(
+            rng.integers(0, 100, rows).tolist(), rng.integers(0, 100_000, rows).tolist(), strict=True
+        )
+        with psycopg.connect(url) as connection:
+            connection.execute("CREATE TABLE made_up (age integer, pay integer)")
+            with connection.cursor().copy("COPY made_up FROM STDIN") as copy:
+                for row in columns:
+                    copy.write_row(row)
+            connection.execute(
+                "CREATE VIEW people AS SELECT age, pay FROM made_up WHERE "
+                f"(SELECT pg_advisory_xact_lock_shared({GATE}) IS NOT NULL)"  # once a question
+            )
+
+    @property
+    def server(self) -> str:
+        """As the settings list it."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """As a steward registers it."""
+        parts = urlsplit(self.url)
+        return {
+            "kind": "postgres", "host": parts.hostname, "port": parts.port, "database": parts.path[1:],
+            "user": parts.username, "password": parts.password, "sslmode": "disable", "tables": "people",
+        }  # fmt: skip
+
+    @contextlib.contextmanager
+    def held_back(self) -> Iterator[None]:
+        """Whoever reads it waits."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"SELECT pg_advisory_lock({GATE})")
+            yield
+
+    def waiting(self) -> int:
+        """How many wait."""
+        with psycopg.connect(self.url) as connection:
+            query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = %s"
+            found = connection.execute(query, (GATE,)).fetchone()
+        assert found is not None
+        return int(found[0])
 
 
 class Server:
@@ -166,25 +248,20 @@ class Server:
 
 
 @contextlib.contextmanager
-def prepared(analysts: int, workers: int, budget: float, url: str) -> Iterator[tuple[Settings, list[str]]]:
+def prepared(size: Size, url: str, data: Data) -> Iterator[tuple[Settings, list[str]]]:
     """A console with a data set and people; the settings, and the analysts' tokens."""
     with tempfile.TemporaryDirectory(prefix="dalenius-console-") as folder:
-        data = Path(folder) / "data"
-        data.mkdir()
-        rng = np.random.default_rng(1977)
-        pd.DataFrame({"age": rng.integers(0, 100, ROWS), "pay": rng.integers(0, 100_000, ROWS)}).to_parquet(
-            data / "people.parquet"
-        )
         settings = Settings(
-            Path(folder) / "console", store=url, ledger=url, source_folders=(data,), workers=workers,
-            slot_seconds=SLOT, slots=LANES, lease_seconds=LEASE, calls_per_minute=1_000_000,
+            Path(folder) / "console", store=url, ledger=url, source_schemes=("postgresql",),
+            source_hosts=(data.server,), workers=size.workers, slot_seconds=size.slot, slots=size.lanes,
+            lease_seconds=size.lease, isolation=size.isolation, calls_per_minute=1_000_000,
         )  # fmt: skip
         settings.make_folder()
         store = Store.open(url)
         steward = people_acts.add(store, None, "Stella", "steward", 30)[0]
-        registered(store, settings, steward, data / "people.parquet", budget)
+        registered(store, settings, steward, data, size.budget)
         tokens = []
-        for number in range(analysts):
+        for number in range(size.analysts):
             name = f"analyst {number}"
             tokens.append(people_acts.add(store, None, name, "analyst", 30)[2])
             dataset_acts.set_grant(store, steward, "people", name, True)
@@ -192,12 +269,12 @@ def prepared(analysts: int, workers: int, budget: float, url: str) -> Iterator[t
         yield settings, tokens
 
 
-def registered(store: Store, settings: Settings, steward: Any, path: Path, budget: float) -> None:
+def registered(store: Store, settings: Settings, steward: Any, data: Data, budget: float) -> None:
     """The data set, and its account."""
     given = {
         "name": "people",
         "title": "People who were made up",
-        "source": {"kind": "file", "files": {"people": path.name}},
+        "source": data.source,
         "facts": {
             "people": {
                 "age": {"bounds": [0, 100], "nulls": "drop"},
@@ -252,7 +329,7 @@ async def asked(client: httpx.AsyncClient, race: Race, analyst: int, number: int
             if said["state"] == "done":
                 told.state, told.answer = "done", said["answer"]["rows"]
             elif said["state"] in ("failed", "refused"):
-                told.state = said["state"]
+                told.state, told.words = said["state"], said["detail"]
         else:
             told.state = f"refused ({answer.status_code})"
     told.seconds = time.perf_counter() - began
@@ -269,6 +346,7 @@ async def client_of(server: Server, token: str) -> AsyncIterator[httpx.AsyncClie
 async def analyst_asks(server: Server, token: str, race: Race, analyst: int, questions: int) -> None:
     async with client_of(server, token) as client:
         for number in range(questions):
+            await race.go.wait()
             race.told.append(await asked(client, race, analyst, number))
 
 
@@ -291,24 +369,43 @@ async def reads(
                 await asyncio.sleep(0.05)
 
 
-async def kills(server: Server, database: Database, race: Race, over: asyncio.Event) -> None:
-    """Three workers and the database, one after another."""
-    chance = random.Random(1977)
-    for what in ("worker", "worker", "database", "worker"):
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(over.wait(), 4 + 4 * chance.random())
-        if over.is_set():
-            return
+async def kills(size: Size, server: Server, database: Database, data: Data, race: Race) -> None:
+    """One after another, as planned."""
+    chance, began = random.Random(1977), time.perf_counter()
+    for part, what in size.kills:
+        while len(race.told) < part * size.analysts * size.questions:
+            await asyncio.sleep(0.05)
         if what == "worker":
-            os.kill(chance.choice(server.workers()), signal.SIGKILL)
+            os.kill(chance.choice(await _workers(server, 1)), signal.SIGKILL)
+        elif what == "worker at work":
+            race.go.clear()
+            await _kill_at_work(size, await _workers(server, size.workers), data, race)
         else:
-            await asyncio.to_thread(database.kill)
+            database.kill()
             await asyncio.sleep(1.0)
-            await asyncio.to_thread(database.start)
-        race.kills[what] += 1
+            database.start()  # not in a thread: the system ends it with the thread that started it
+        race.kills.append((what, time.perf_counter() - began))
 
 
-async def raced(options: argparse.Namespace, server: Server, database: Database, tokens: list[str]) -> Race:
+async def _workers(server: Server, number: int) -> list[int]:
+    """The workers, once there are so many: those that were killed are started again."""
+    while len(found := server.workers()) < number:
+        await asyncio.sleep(0.05)
+    return found
+
+
+async def _kill_at_work(size: Size, workers: list[int], data: Data, race: Race) -> None:
+    """While so many questions wait for the data, which they read after the charge, that the worker has one of them."""
+    async with asyncio.timeout(PATIENCE):
+        with data.held_back():
+            race.go.set()
+            while data.waiting() <= (size.workers - 1) * size.lanes:
+                await asyncio.sleep(0.05)
+            os.kill(workers[0], signal.SIGKILL)
+            await asyncio.sleep(0.3)  # its lanes end when they find out
+
+
+async def raced(size: Size, server: Server, database: Database, data: Data, tokens: list[str]) -> Race:
     """All of it."""
     race, over = Race(), asyncio.Event()
     await server.ready()
@@ -317,24 +414,22 @@ async def raced(options: argparse.Namespace, server: Server, database: Database,
         job = (await client.post("/api/v1/datasets/people/releases", json=body)).json()["job"]
         assert (await client.get(f"/api/v1/jobs/{job}", params={"wait": 60})).json()["state"] == "done"
     for name, readers in (("alone, before", 1),):
-        await reads_by(server, tokens, race, name, readers, options.reads)
+        await reads_by(server, tokens, race, name, readers, size.reads)
     began = time.perf_counter()
+    race.go.set()
     times = race.recorded.setdefault("in the race", [])
     reader = asyncio.create_task(reads(server, tokens[0], times, 10**9, over))
-    killer = asyncio.create_task(kills(server, database, race, over))
-    await asyncio.gather(
-        *(
-            analyst_asks(server, token, race, analyst, options.questions)
-            for analyst, token in enumerate(tokens)
-        )
-    )
+    async with asyncio.TaskGroup() as group:  # where one fails, the others need not be waited for
+        group.create_task(kills(size, server, database, data, race))
+        for analyst, token in enumerate(tokens):
+            group.create_task(analyst_asks(server, token, race, analyst, size.questions))
     race.seconds = time.perf_counter() - began
     over.set()
-    await asyncio.gather(reader, killer)
+    await reader
     await server.ready()
     await asyncio.sleep(2.0)
-    await reads_by(server, tokens, race, "alone", 1, options.reads)
-    await reads_by(server, tokens, race, "16 at a time", 16, options.reads)
+    await reads_by(server, tokens, race, "alone", 1, size.reads)
+    await reads_by(server, tokens, race, "16 at a time", 16, size.reads)
     return race
 
 
@@ -368,7 +463,7 @@ class Findings:
     verified: bool
 
 
-def found(race: Race, url: str, budget: float) -> Findings:
+def found(race: Race, size: Size, url: str) -> Findings:
     """The ledger, read from its first entry, beside what everybody was told."""
     checked = verify(url)
     ledger = Ledger.open(url)
@@ -383,32 +478,32 @@ def found(race: Race, url: str, budget: float) -> Findings:
         in_vain = tally.charges - answered
     differ = sum(len(answers) != 1 for answers in by_question.values())
     amount = float(account.balance().total.amount)
-    failed = len({told.sql for told in race.told if told.state == "failed"})
+    failed = sum(told.state == "failed" for told in race.told)  # each has a charge of its own
     states = Counter(told.state for told in race.told)
     return Findings(
-        len(race.told), states, amount, budget, amount > budget, differ, charges, answered, in_vain, failed,
+        len(race.told), states, amount, size.budget, amount > size.budget, differ, charges, answered, in_vain, failed,
         checked.ok,
     )  # fmt: skip
 
 
-def page(options: argparse.Namespace, race: Race, seen: Findings) -> str:
+def page(size: Size, race: Race, seen: Findings, load: float) -> str:
     """The table."""
     waits = np.array([told.seconds for told in race.told])
     lines = [
         "# The console under load",
         "",
-        f"Written by `python -m benchmarks.console --analysts {options.analysts} --questions {options.questions} "
-        f"--workers {options.workers} --write`, which says what is done. {os.cpu_count()} cores of "
+        f"Written by `python -m benchmarks.console --analysts {size.analysts} --questions {size.questions} "
+        f"--workers {size.workers} --write`, which says what is done. {os.cpu_count()} cores of "
         f"{platform.machine()}, shared by the server, its database and those who ask; load when it began "
-        f"{options.load:.1f}.",
+        f"{load:.1f}.",
         "",
-        f"{options.workers} worker processes with {LANES} lanes each, store and ledger in one PostgreSQL, a table of "
-        f"{ROWS:,} rows; slots of {SLOT:g} s, leases of {LEASE:g} s. Killed while they raced: "
-        f"{race.kills['worker']} workers and {race.kills['database']} database, with SIGKILL.",
+        f"{size.workers} worker processes with {size.lanes} lanes each, store and ledger in one PostgreSQL, a table of "
+        f"{size.rows:,} rows; slots of {size.slot:g} s, leases of {size.lease:g} s. Killed while they raced: "
+        f"{', '.join(f'a {what} after {when:.0f} s' for what, when in race.kills)}, with SIGKILL.",
         "",
         "| the race | |",
         "|---|---:|",
-        f"| analysts | {options.analysts} |",
+        f"| analysts | {size.analysts} |",
         f"| questions asked | {seen.asked} in {race.seconds:.0f} s |",
         *(f"| told: {state} | {number} |" for state, number in sorted(seen.states.items())),
         f"| requests sent again, since a server was away | {race.retries} |",
@@ -432,34 +527,36 @@ def page(options: argparse.Namespace, race: Race, seen: Findings) -> str:
     return "\n".join([*lines, ""])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.console", description=__doc__.splitlines()[0])
-    parser.add_argument("--analysts", type=int, default=200)
-    parser.add_argument("--questions", type=int, default=5)
-    parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--reads", type=int, default=400)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    options.load = os.getloadavg()[0]
-    different = options.analysts * (options.questions - 1) + 2
-    budget = round(PRICE * max(2, 2 * different // 3), 6)
+def held(size: Size) -> tuple[Race, Findings]:
+    """A race from the start to the end, on a PostgreSQL server of its own."""
     with postgres.running() as server:
         database = Database(server)
         database.with_room()
-        url = server.fresh()
+        url, data = server.fresh(), Data(server.fresh(), size.rows)
         try:
-            with prepared(options.analysts, options.workers, budget, url) as (settings, tokens):
+            with prepared(size, url, data) as (settings, tokens):
                 console = Server(settings)
                 try:
-                    race = asyncio.run(raced(options, console, database, tokens))
+                    race = asyncio.run(raced(size, console, database, data, tokens))
                 finally:
                     console.stop()
-                text = page(options, race, found(race, url, budget))
+                return race, found(race, size, url)
         finally:
             if database.process is not server.process:
                 postgres._stop(database.process)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.console", description=__doc__.splitlines()[0])
+    for name in ("analysts", "questions", "workers", "reads"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(Size, name))
+    parser.add_argument("--write", action="store_true")
+    options = vars(parser.parse_args())
+    write, load = options.pop("write"), os.getloadavg()[0]
+    size = Size(**options)
+    text = page(size, *held(size), load)
     print(text)
-    if options.write:
+    if write:
         PAGE.write_text(text, encoding="utf-8")
 
 

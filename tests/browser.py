@@ -12,14 +12,15 @@ import pytest
 playwright = pytest.importorskip("playwright.sync_api")
 
 
+def found_chromium() -> str | None:
+    """The program; None: Playwright's own."""
+    names = ("chromium", "chromium-browser")
+    return os.environ.get("DALENIUS_TEST_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium as the system has it (tests/servers/install.sh), or as Playwright installed it."""
-    found = (
-        os.environ.get("DALENIUS_TEST_CHROMIUM")
-        or shutil.which("chromium")
-        or shutil.which("chromium-browser")
-    )
     with playwright.sync_playwright() as running:
         quiet = [
             "--no-sandbox",
@@ -28,7 +29,7 @@ def browser() -> Iterator[Any]:
             "--disable-component-update",
         ]
         try:
-            opened = running.chromium.launch(executable_path=found, args=quiet)
+            opened = running.chromium.launch(executable_path=found_chromium(), args=quiet)
         except playwright.Error as problem:
             pytest.skip(f"there is no Chromium to be started: {str(problem)[:200]}")
         yield opened

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import tomllib
-from importlib.metadata import requires
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +58,28 @@ def test_the_lock_holds_what_locked_packages_ask_for() -> None:
             each = Requirement(text)
             if each.marker is None or each.marker.evaluate({"extra": "", "python_version": "3.11"}):
                 assert canonicalize_name(each.name) in LOCKED, (name, each.name)
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the lock is for the Python of the image")
+@pytest.mark.allowed_skip(reason="only the Python of the image is locked")
+def test_what_is_locked_is_what_is_tested() -> None:
+    """`make test` installs these versions; after `python deploy/lock.py` it does so anew."""
+    assert {name: version(name) for name in LOCKED} == LOCKED
+
+
+@pytest.mark.allowed_skip(reason="a system without systemd cannot say what systemd understands")
+def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
+    """But for the program itself, which is not installed here; a word that systemd does not know is noticed."""
+    programs = shutil.which("systemd-analyze")
+    if programs is None:
+        pytest.skip("systemd-analyze is not there")
+    text = (DEPLOY / "dalenius-console.service").read_text()
+    for name, changed in (("good", text), ("bad", text.replace("ProtectHome=true", "ProtectHouse=true"))):
+        unit = tmp_path / f"{name}.service"
+        unit.write_text(changed.replace("/opt/dalenius/bin/dalenius", "/bin/true"))
+        said = subprocess.run([programs, "verify", unit], capture_output=True, text=True, check=False)
+        about_it = [line for line in said.stderr.splitlines() if str(unit) in line or unit.name in line]
+        assert bool(about_it) == (name == "bad"), said.stderr
 
 
 def options(words: list[str]) -> None:

@@ -24,6 +24,7 @@ def served(
     listening = listening or socket.create_server(("127.0.0.1", 0))
     protocol: Any = type("Quick", (Impatient,), protocol_has)
     settings = CONNECTION | {"http": protocol, "log_config": None, "lifespan": "off"}
+    settings["timeout_graceful_shutdown"] = 1  # who waits for a job would be waited for
     configured = uvicorn.Config(app, **settings)
     server = uvicorn.Server(configured)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

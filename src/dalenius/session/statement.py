@@ -252,9 +252,8 @@ class _Account:
                 f'<td class="number" data-is="cost:">{_amount(cost_text(cost))}</td>'
                 f'<td class="number" data-is="of the promise:">{_percent(cost, self.total)}</td></tr>'
             )
-        head = "<th>who</th><th></th><th class=number>questions</th><th class=number>cost</th>"
-        head += "<th class=number>of the promise</th>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        head = '<th scope="col">who</th><td></td>' + _numbers("questions", "cost", "of the promise")
+        return f'<table aria-label="By whom"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
     def _table(self) -> str:
         if not self.lines:
@@ -264,8 +263,10 @@ class _Account:
         rest = (
             f'<p class="soft">And {more} more: see <code>dalenius ledger log</code>.</p>' if more > 0 else ""
         )
-        head = "<th>when</th><th>who</th><th>what</th><th class=number>cost</th><th class=number>of the promise</th>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{rest}"
+        head = "".join(f'<th scope="col">{each}</th>' for each in ("when", "who", "what"))
+        head += _numbers("cost", "of the promise")
+        whole = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+        return f'<table aria-label="What was done">{whole}</table>{rest}'
 
     def _row(self, line: Line) -> str:
         paid = line.cost is not None and any(line.cost.parts)
@@ -295,6 +296,11 @@ class _Account:
             '<p class="soft">The attacker of these sentences knows everybody else’s record, and how answers are made; '
             "real ones know less. Percentages are rounded up.</p>"
         )
+
+
+def _numbers(*titles: str) -> str:
+    """The heads of columns of numbers."""
+    return "".join(f'<th scope="col" class=number>{each}</th>' for each in titles)
 
 
 # -- the page ----------------------------------------------------------------------------------------------

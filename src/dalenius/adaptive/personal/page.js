@@ -136,7 +136,7 @@ function show() {
     const value = input.value.trim() === "" ? NaN : Number(input.value);
     if (!Number.isFinite(value) || (input.dataset.least !== undefined && value < Number(input.dataset.least))) {
       document.getElementById("answer").textContent = "Fill in every field, numbers as numbers, to see your bound.";
-      document.getElementById("picture").replaceChildren();
+      document.getElementById("picture").replaceChildren(drawn("title", {}, "Nothing to show yet"));
       return;
     }
     record[input.dataset.field] = value;

@@ -41,8 +41,10 @@ def page(report: PrivacyReport, title: str, failure: float) -> str:
 <style>{style}</style>
 </head>
 <body>
+<main>
 <h1>{name}</h1>
-{inside(report, failure)}<script>{script}</script>
+{inside(report, failure)}</main>
+<script>{script}</script>
 </body>
 </html>
 """
@@ -56,8 +58,8 @@ def inside(report: PrivacyReport, failure: float) -> str:
 anybody can have learned from what was released about whether your record was among the data, or what was in
 it.{_several(report)}</p>
 <form id="form" autocomplete="off">
-<fieldset>{_inputs(report)}</fieldset>
-<fieldset>
+<fieldset><legend>Your record</legend>{_inputs(report)}</fieldset>
+<fieldset><legend>What is asked</legend>
 <label for="member">Was your record among the data?</label>
 <select id="member" name="member"><option value="unsaid">I do not know</option><option value="yes">yes</option>
 <option value="no">no</option></select>

@@ -166,6 +166,10 @@ class Source:
             while (block := sealed(lambda: next(blocks, None))) is not None:
                 yield block
 
+    def answers(self) -> bool:
+        """Whether the connection still works: a server that was started again has ended it."""
+        return self.engine.answers(self._backend)
+
     def close(self) -> None:
         """Close the connection. A connection that was given stays open."""
         if self._owned:

@@ -164,6 +164,10 @@ class Engine(ABC):
     def close(self, backend: Any) -> None:
         """Close a connection that `open` made."""
 
+    def answers(self, backend: Any) -> bool:
+        """Whether a connection still works; asked before a charge, where a server may have been started again."""
+        return True
+
     def check(self, statement: Any, given: Any) -> None:
         """Refuse a statement with anything in it that is not listed. given: the relation it reads from."""
         total.check(statement, self.operations, self.functions, self.casts | total.ON_GRIDS, given)

@@ -205,6 +205,17 @@ class Postgres(Engine):
                 if len(rows):
                     yield rows["field"]["value"].astype(np.int64)
 
+    def answers(self, backend: Any) -> bool:
+        import psycopg
+
+        if backend.con.info.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
+            return True  # it is at work
+        try:
+            backend.con.execute("SELECT 1")
+        except psycopg.Error:
+            return False
+        return True
+
     def close(self, backend: Any) -> None:
         backend.disconnect()
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from dalenius.web.datasets.describing import described, granted
-from dalenius.web.datasets.opening import NoSuchDataset, NotGranted, open_session
+from dalenius.web.datasets.opening import NoSuchDataset, NotGranted, let_go_of_lost, open_session
 
-__all__ = ["NoSuchDataset", "NotGranted", "described", "granted", "open_session"]
+__all__ = ["NoSuchDataset", "NotGranted", "described", "granted", "let_go_of_lost", "open_session"]

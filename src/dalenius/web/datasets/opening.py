@@ -112,6 +112,19 @@ def session_of(store: Store, settings: Settings, known: Kept, analyst: str | Non
         return sessions[analyst]
 
 
+def let_go_of_lost(store: Store, name: str) -> None:
+    """Let go of a data set's source if its server no longer answers: the next session opens it again, or is refused.
+
+    Asked before work begins. A question that finds its source gone only after the charge is charged in vain.
+    """
+    opened = _opened(store)
+    with opened.of(name):
+        _, source = opened.sources.get(name, (0, None))
+        if source is not None and not source.answers():
+            opened.sources.pop(name)
+            opened.sessions.pop(name, None)
+
+
 def open_account(store: Store, settings: Settings, known: Kept) -> Session:
     """Open the account in the ledger, with the terms of the registration: from then on they hold for ever."""
     session = session_of(store, settings, known, None)

@@ -19,4 +19,5 @@ def _store(settings: Settings) -> Store:
 def open_in_process(settings: Settings, dataset: str, analyst: str | None) -> Session:
     """The session of a data set for an analyst who may ask of it; the store is opened once in a process."""
     datasets = import_module("dalenius.web.datasets")  # which is a large room: not read before it is needed
+    datasets.let_go_of_lost(_store(settings), dataset)
     return cast("Session", datasets.open_session(_store(settings), settings, dataset, analyst))
