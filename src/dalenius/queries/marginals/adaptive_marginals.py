@@ -63,12 +63,16 @@ class AdaptiveMarginals(Mechanism):
        again, exactly, on a junction tree. Marginals for which the tree has no room are met by moving synthetic rows.
        Where noise is large, single columns enter the fit as posterior means of their counts.
 
-    Where the budget allows for it, every marginal of the workload is measured and nothing is chosen.
+    Where the budget allows for it, every marginal of the workload is measured and nothing is chosen. Where it is small
+    (the table has fewer rows than 2000 times the noise of one count that had it all), a pair may also be chosen and
+    measured in groups: neighbouring values, up to 8 groups a column with about equally many rows by the released counts
+    of single columns. What such a round tells beyond the margins enters the fit shrunk to what noise could not have
+    said; the margins enter it beside the histograms.
 
-    The score of a marginal is the sum over its cells of max(|count - model count| - t, 0), the model's counts
-    and the threshold t, about the noise that the counts would get, rounded to whole numbers: what noise would bury
-    does not count. Every term is 1-Lipschitz in its count, so that a row moves a score by 1 where it is added or
-    removed and by 2 where it is replaced.
+    The score of a marginal is the sum over its cells (of values or of groups) of max(|count - model count| - t, 0),
+    the model's counts and the threshold t, about the noise that the counts would get, rounded to whole numbers: what
+    noise would bury does not count. Every term is 1-Lipschitz in its count, and a row is in one cell, so that it moves
+    a score by 1 where it is added or removed and by 2 where it is replaced.
 
     Privacy: counts get discrete Gaussian noise (geometric noise for PureDP) and the choice is the exponential
     mechanism, all drawn exactly. Which rounds follow, and what each may cost, depends on what was released before; the
