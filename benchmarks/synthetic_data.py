@@ -3,6 +3,7 @@
     python -m benchmarks.synthetic_data run --data FOLDER           every run that is not there yet, one at a time
     python -m benchmarks.synthetic_data run --data FOLDER --method dalenius --epsilon 1
     python -m benchmarks.synthetic_data page                        SYNTHETIC.md and synthetic.png from the runs
+    python -m benchmarks.synthetic_data_limits --data FOLDER        what is in the way at a small budget
 
 A run is one line of `synthetic_data.jsonl`; a run that is there is not made again, so that a queue of slow ones may be
 stopped and started at any time. Each peer has an environment of its own, made from `requirements-dpmm.txt` or

@@ -21,7 +21,7 @@ import dalenius as dp
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.mechanisms import Exponential
 from dalenius.queries import AdaptiveMarginals
-from dalenius.queries.marginals import adaptive_marginals
+from dalenius.queries.marginals import adaptive_marginals, plan
 from dalenius.queries.marginals.spending import Prices, cost
 from tests.noise.seeded import seeded
 from tests.queries.marginals.transcripts import (
@@ -123,7 +123,7 @@ def test_wrong_sensitivity_of_scores_is_caught(
     guarantee: Any, adjacency: Adjacency, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half the sensitivity, as for scores that are divided by two; most of a round goes to the choice to see it."""
-    monkeypatch.setattr(adaptive_marginals, "SELECTION_SHARE", 0.9)
+    monkeypatch.setattr(plan, "NOISY_SELECTION_SHARE", 0.9)
     mechanism = AdaptiveMarginals(WORKLOAD, guarantee, adjacency=adjacency)
     assert most_told(mechanism, monkeypatch) <= 1 + 1e-9
     right = Prices.selection

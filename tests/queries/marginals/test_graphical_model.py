@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dalenius.queries.marginals.fit import Target, fit
 from dalenius.queries.marginals.graphical_model import GraphicalModel
-from dalenius.queries.marginals.junction_tree import JunctionTree, Scope
+from dalenius.queries.marginals.junction_tree import JunctionTree, Room, Scope
 
 
 @st.composite
@@ -22,6 +22,18 @@ def graphs(draw: st.DrawFn) -> tuple[tuple[int, ...], list[Scope]]:
     ]
     chosen = draw(st.lists(st.sampled_from(every), max_size=5, unique=True)) if every else []
     return shape, [*((v,) for v in range(len(shape))), *chosen]
+
+
+@given(graphs(), st.integers(0, 60))
+@settings(max_examples=100)
+def test_there_is_room_where_a_tree_with_one_scope_more_is_within_the_limit(
+    graph: tuple[tuple[int, ...], list[Scope]], limit: int
+) -> None:
+    sizes, scopes = graph
+    shape = tuple(size + 1 for size in sizes)  # with one value alone, a larger clique may have fewer cells
+    room = Room(shape, [scope for scope in scopes if len(scope) > 1], limit)
+    for scope in combinations(range(len(shape)), 2):
+        assert room.has(scope) == (JunctionTree.of(shape, [*scopes, scope]).cells <= limit)
 
 
 def dense(shape: tuple[int, ...], potentials: dict[Scope, np.ndarray]) -> np.ndarray:

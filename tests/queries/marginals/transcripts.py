@@ -14,7 +14,7 @@ import pytest
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.mechanisms import DiscreteGaussian, Exponential, Geometric
 from dalenius.queries import AdaptiveMarginals, Domain, Workload
-from dalenius.queries.marginals import adaptive_marginals
+from dalenius.queries.marginals import adaptive_marginals, plan
 from dalenius.queries.marginals.plan import Plan
 
 DOMAIN = Domain({"a": 2, "b": 2, "c": 2})
@@ -84,9 +84,10 @@ def neighbours(adjacency: Adjacency) -> list[tuple[Any, Any]]:
 def choose_one_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a fit costs, and how good it is, does not touch privacy; nor does how the budget is divided."""
 
-    def plan(self: AdaptiveMarginals, rows: float) -> Plan:
+    def planned(self: AdaptiveMarginals, rows: float) -> Plan:
         return Plan(self.domain.shape, tuple(self.candidates), self.prices, max(rows, 1.0), 1, 0.65)
 
-    monkeypatch.setattr(AdaptiveMarginals, "plan", plan)
+    monkeypatch.setattr(AdaptiveMarginals, "plan", planned)
+    monkeypatch.setattr(plan, "NOISY_SELECTION_SHARE", 0.1)
     monkeypatch.setattr(adaptive_marginals, "ROUND_STEPS", 2)
     monkeypatch.setattr(adaptive_marginals, "FINAL_STEPS", 2)

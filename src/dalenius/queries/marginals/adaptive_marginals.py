@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -22,11 +22,13 @@ from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.queries.domain import Domain
 from dalenius.queries.marginals.fit import Fitted, Target, fit
-from dalenius.queries.marginals.junction_tree import JunctionTree, Scope
+from dalenius.queries.marginals.groups import Groups, even_groups, merged
+from dalenius.queries.marginals.junction_tree import JunctionTree, Room, Scope
 from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.queries.marginals.measurement import Measurement
-from dalenius.queries.marginals.plan import SELECTION_SHARE, TOTAL_SHARE, Plan
+from dalenius.queries.marginals.plan import TOTAL_SHARE, Plan
 from dalenius.queries.marginals.posterior import denoised
+from dalenius.queries.marginals.shrinkage import shrunk
 from dalenius.queries.marginals.spending import Prices, Purse
 from dalenius.queries.rows import Rows
 from dalenius.queries.workload.choice import candidate
@@ -36,6 +38,10 @@ ROUND_STEPS, FINAL_STEPS = 60, 400
 """Steps of the fit in each round, and at the end."""
 SINGLE_RIDGE, JOINT_RIDGE = 0.03, 0.1
 """How much entropy counts against the fit, in units of the noise, for single columns and for several together."""
+NOISY_THRESHOLD = 0.5
+"""What a cell must be off by to count in a score, in units of the noise to come, where noise is large; else 1."""
+MOST_GROUPS = 8
+"""The groups that the values of a column are put in, where a pair is measured in groups."""
 MOST_CANDIDATE_CELLS = 2**20
 LARGEST = 2**42
 """Counts beyond this count as this in scores."""
@@ -57,12 +63,16 @@ class AdaptiveMarginals(Mechanism):
        again, exactly, on a junction tree. Marginals for which the tree has no room are met by moving synthetic rows.
        Where noise is large, single columns enter the fit as posterior means of their counts.
 
-    Where the budget allows for it, every marginal of the workload is measured and nothing is chosen.
+    Where the budget allows for it, every marginal of the workload is measured and nothing is chosen. Where it is small
+    (the table has fewer rows than 2000 times the noise of one count that had it all), a pair may also be chosen and
+    measured in groups: neighbouring values, up to 8 groups a column with about equally many rows by the released counts
+    of single columns. What such a round tells beyond the margins enters the fit shrunk to what noise could not have
+    said; the margins enter it beside the histograms.
 
-    The score of a marginal is the sum over its cells of max(|count - model count| - t, 0), the model's counts
-    and the threshold t, about the noise that the counts would get, rounded to whole numbers: what noise would bury
-    does not count. Every term is 1-Lipschitz in its count, so that a row moves a score by 1 where it is added or
-    removed and by 2 where it is replaced.
+    The score of a marginal is the sum over its cells (of values or of groups) of max(|count - model count| - t, 0),
+    the model's counts and the threshold t, about the noise that the counts would get, rounded to whole numbers: what
+    noise would bury does not count. Every term is 1-Lipschitz in its count, and a row is in one cell, so that it moves
+    a score by 1 where it is added or removed and by 2 where it is replaced.
 
     Privacy: counts get discrete Gaussian noise (geometric noise for PureDP) and the choice is the exponential
     mechanism, all drawn exactly. Which rounds follow, and what each may cost, depends on what was released before; the
@@ -241,6 +251,7 @@ class _Run:
         self.purse = Purse(mechanism.prices)
         self.measurements: list[Measurement] = []
         self.outside: list[Measurement] = []
+        self.targets: dict[Measurement, list[Target]] = {}
         self.most_cells = mechanism._most_cells
 
     def release(self) -> MarginalsRelease:
@@ -255,22 +266,25 @@ class _Run:
             self.several(plan.scopes, plan.shares(plan.scopes), 1.0)
             self.most_cells = min(self.most_cells, CROWDED_CELLS)
         else:
-            self.choose(plan.rounds)
+            self.choose(plan)
         self.fit(FINAL_STEPS)
         return MarginalsRelease(made.workload, made.loss, self.measurements, self.fitted, self.outside)
 
     # -- measuring ------------------------------------------------------------------------------------
 
-    def measure(self, scope: Scope, amount: Fraction) -> Measurement:
-        """Release the counts of a marginal for at most this cost."""
+    def measure(self, scope: Scope, amount: Fraction, groups: Groups | None = None) -> Measurement:
+        """Release the counts of a marginal, of values or of groups of them, for at most this cost."""
         noise = self.mechanism.prices.noise(amount)
         self.purse.pay(noise)
-        counts = np.asarray(noise.release(np.atleast_1d(self.rows.counts(scope)))).reshape(
-            self.mechanism._shape(scope)
-        )
-        found = Measurement(scope, counts, noise)
+        exact = self.exact(scope) if groups is None else merged(self.exact(scope), groups)
+        counts = np.asarray(noise.release(np.atleast_1d(exact))).reshape(exact.shape)
+        found = Measurement(scope, counts, noise, groups)
         self.measurements.append(found)
         return found
+
+    def exact(self, scope: Scope) -> Ints:
+        """The counts of a marginal, without noise."""
+        return np.asarray(self.rows.counts(scope)).reshape(self.mechanism._shape(scope))
 
     def several(self, scopes: Sequence[Scope], shares: Sequence[float], part: float) -> None:
         """Measure marginals for a part of what is left, each for its share of that."""
@@ -278,36 +292,81 @@ class _Run:
         for scope, share in zip(scopes, shares, strict=True):
             self.measure(scope, budget * Fraction(math.floor(share * 2**40), 2**40))
 
-    def choose(self, rounds: int) -> None:
+    def choose(self, plan: Plan) -> None:
         """Rounds of choosing a marginal, measuring it and fitting the model again."""
-        open_ = dict(self.mechanism.candidates)
-        for left in range(rounds, 0, -1):
+        open_ = self.options(plan.noisy)
+        for left in range(plan.rounds, 0, -1):
             budget = self.purse.share(1 / left)
-            share = Fraction(SELECTION_SHARE)
+            share = Fraction(plan.selection)
             noise = self.mechanism.prices.noise(budget * (1 - share))
-            threshold = math.ceil(noise.accuracy(0.6827))
-            scores, sensitivity = self.scores(open_, threshold)
+            threshold = math.ceil((NOISY_THRESHOLD if plan.noisy else 1.0) * noise.accuracy(0.6827))
+            offered = self.with_room(open_) if plan.noisy else open_
+            scores, sensitivity = self.scores(offered, threshold)
             choice = self.mechanism.prices.selection(budget * share, sensitivity)
             self.purse.pay(choice)
-            chosen = list(open_)[choice.release(scores)]
-            del open_[chosen]
-            self.measure(chosen, budget * (1 - share))
+            chosen = offered[choice.release(scores)]
+            open_ = [option for option in open_ if option.scope != chosen.scope]
+            found = self.measure(chosen.scope, budget * (1 - share), chosen.groups)
+            if plan.noisy and len(found.scope) == 2:
+                expected = found.target.of_model(self.fitted.counts(found.scope))
+                counts = shrunk(found.target.counts, expected, found.sigma, self.total)
+                target = replace(found.target, counts=counts, beyond_margins=True)
+                self.targets[found] = [target, *found.margins]
             self.fit(ROUND_STEPS)
 
-    def scores(self, candidates: dict[Scope, float], threshold: int) -> tuple[Ints, int]:
-        """By how much the model is off, for each candidate, and how far one unit moves any of these numbers."""
-        largest = max(candidates.values())
-        weights = {scope: max(1, math.ceil(100 * weight / largest)) for scope, weight in candidates.items()}
-        if len(set(weights.values())) == 1:
-            weights = dict.fromkeys(weights, 1)
+    def options(self, in_groups: bool) -> list[Option]:
+        """What may be chosen: every candidate value by value, and pairs that have many values in groups, too.
+
+        Groups are made from the released counts of single columns.
+        """
         found = []
-        for scope, weight in weights.items():
-            expected = np.rint(np.clip(self.fitted.counts(scope), 0, LARGEST)).astype(np.int64)
-            off = np.abs(np.minimum(self.rows.counts(scope), LARGEST) - expected) - threshold
+        groups = [even_groups(target.counts, MOST_GROUPS) for target in self.columns]
+        for scope, weight in self.mechanism.candidates.items():
+            found.append(Option(scope, None, weight))
+            if (
+                in_groups
+                and len(scope) == 2
+                and any(self.mechanism.domain.shape[v] > MOST_GROUPS for v in scope)
+            ):
+                found.append(Option(scope, tuple(groups[v] for v in scope), weight))
+        return found
+
+    def with_room(self, options: list[Option]) -> list[Option]:
+        """Those that the model has room for; where it has none for any, those that rows are moved to meet."""
+        room = Room(self.mechanism.domain.shape, self.inside, self.most_cells)
+        fitting = {scope for scope in {option.scope for option in options} if room.has(scope)}
+        if fitting:
+            return [option for option in options if option.scope in fitting]
+        return [option for option in options if option.groups is None]
+
+    @property
+    def inside(self) -> list[Scope]:
+        return [m.scope for m in self.measurements if len(m.scope) > 1 and m not in self.outside]
+
+    def scores(self, options: Sequence[Option], threshold: int) -> tuple[Ints, int]:
+        """By how much the model is off, for each option, and how far one unit moves any of these numbers."""
+        largest = max(option.weight for option in options)
+        weights = [max(1, math.ceil(100 * option.weight / largest)) for option in options]
+        if len(set(weights)) == 1:
+            weights = [1] * len(weights)
+        found: list[int] = []
+        scope: Scope = ()
+        for option, weight in zip(options, weights, strict=True):
+            if option.scope != scope:  # options of one scope follow each other
+                scope, model, counts = (
+                    option.scope,
+                    self.fitted.counts(option.scope),
+                    self.exact(option.scope),
+                )
+            fitted, real = model, counts
+            if option.groups is not None:
+                fitted, real = merged(model, option.groups), merged(counts, option.groups)
+            expected = np.rint(np.clip(fitted, 0, LARGEST)).astype(np.int64)
+            off = np.abs(np.minimum(real, LARGEST) - expected) - threshold
             # Limits move no two neighbours apart, and keep sums, and the doubles they become, exact.
             found.append(min(weight * int(np.clip(off, 0, LARGEST).sum()), 2**53))
         units = self.mechanism.rows_per_unit * (1 if self.mechanism.adjacency is ADD_REMOVE else 2)
-        return np.array(found, dtype=np.int64), units * max(weights.values())
+        return np.array(found, dtype=np.int64), units * max(weights)
 
     # -- fitting --------------------------------------------------------------------------------------
 
@@ -324,18 +383,31 @@ class _Run:
         for m in self.measurements:
             if len(m.scope) > 1 and m not in self.outside:
                 more = JunctionTree.of(made.domain.shape, [*scopes, m.scope])
-                if more.cells > self.most_cells:
+                # What is measured in groups was chosen because there is room for it: rows cannot be moved to meet it.
+                if more.cells > self.most_cells and m.groups is None:
                     self.outside.append(m)
                 else:
                     scopes.append(m.scope)
         tree = JunctionTree.of(made.domain.shape, scopes)
-        inside = [m.target for m in self.measurements if len(m.scope) > 1 and m not in self.outside]
+        joint = [m for m in self.measurements if len(m.scope) > 1 and m not in self.outside]
+        inside = [target for m in joint for target in self.targets.get(m, [m.target])]
         start = self.fitted.potentials if hasattr(self, "fitted") else {}
-        self.fitted: Fitted = fit(tree, [*self.columns, *inside], self.total, start, steps, _ridge)
+        self.fitted: Fitted = fit(tree, [*self.columns, *inside], self.total, start, steps, self.ridge)
+
+    def ridge(self, target: Target) -> float:
+        if len(target.scope) > 1:
+            return JOINT_RIDGE / target.sigma
+        # Measurements of one column are weighted by their precisions, as its own histogram is.
+        return SINGLE_RIDGE / self.columns[target.scope[0]].sigma
 
 
-def _ridge(target: Target) -> float:
-    return (SINGLE_RIDGE if len(target.scope) == 1 else JOINT_RIDGE) / target.sigma
+@dataclass(frozen=True)
+class Option:
+    """A marginal that may be measured, value by value or in groups, and how much it is asked for."""
+
+    scope: Scope
+    groups: Groups | None
+    weight: float
 
 
 candidate(

@@ -64,6 +64,37 @@ class JunctionTree:
         return {}
 
 
+class Room:
+    """Which scopes a tree has room for beside those that it holds, within a limit on its cells.
+
+    Columns that no scope joins to another cost their own cells whatever else is there: trees are made of the others.
+    """
+
+    def __init__(self, shape: Sequence[int], scopes: Sequence[Scope], most_cells: int) -> None:
+        self.shape, self.scopes, self.most_cells = shape, list(scopes), most_cells
+        self.joined = {v for scope in self.scopes for v in scope}
+        self.cells, self.parts = self._cells(), list[set[int]]()
+        for scope in self.scopes:
+            touching = [part for part in self.parts if part & set(scope)]
+            self.parts = [part for part in self.parts if part not in touching]
+            self.parts.append(set(scope).union(*touching))
+
+    def has(self, scope: Scope) -> bool:
+        """Whether a tree that holds this one, too, has no more cells than the limit."""
+        if not any(len(part & set(scope)) > 1 for part in self.parts):
+            # It joins parts that were apart: one clique more, which may take the place of single columns.
+            alone = sum(self.shape[v] for v in scope if v not in self.joined)
+            return self.cells - alone + math.prod(self.shape[v] for v in scope) <= self.most_cells
+        return self._cells(scope) <= self.most_cells
+
+    def _cells(self, *further: Scope) -> int:
+        joined = sorted(self.joined.union(*further))
+        place = {v: k for k, v in enumerate(joined)}
+        scopes = [tuple(place[v] for v in scope) for scope in (*self.scopes, *further)]
+        tree = JunctionTree.of([self.shape[v] for v in joined], scopes)
+        return tree.cells + sum(size for v, size in enumerate(self.shape) if v not in place)
+
+
 def _graph(columns: int, scopes: Iterable[Scope]) -> list[set[int]]:
     neighbours: list[set[int]] = [set() for _ in range(columns)]
     for scope in scopes:

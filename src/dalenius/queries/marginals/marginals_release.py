@@ -84,8 +84,16 @@ class MarginalsRelease(Release):
 
     @property
     def measured(self) -> tuple[tuple[str, ...], ...]:
-        """The names of the columns of every marginal that was measured, in order, each once."""
-        scopes = dict.fromkeys(m.scope for m in self.measurements)
+        """The names of the columns of every marginal that was measured value by value, in order, each once."""
+        return self._named(m for m in self.measurements if m.groups is None)
+
+    @property
+    def measured_in_groups(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the columns of every marginal that was measured in groups of values: no intervals for cells."""
+        return self._named(m for m in self.measurements if m.groups is not None)
+
+    def _named(self, measurements: Iterable[Measurement]) -> tuple[tuple[str, ...], ...]:
+        scopes = dict.fromkeys(m.scope for m in measurements)
         return tuple(tuple(self.domain.names[v] for v in scope) for scope in scopes)
 
     # -- answers ------------------------------------------------------------------------------------
@@ -200,7 +208,7 @@ class MarginalsRelease(Release):
         wanted = self.domain.checked(names)
         places = [self.domain.position(name) for name in wanted]
         scope = tuple(sorted(places))
-        found = [m for m in self.measurements if m.scope == scope]
+        found = [m for m in self.measurements if m.scope == scope and m.groups is None]
         if not found:
             raise InvalidParameter(
                 f"the counts of {', '.join(wanted) or 'all rows'} were not measured, so that nothing is promised about "

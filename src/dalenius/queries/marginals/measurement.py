@@ -10,6 +10,7 @@ import numpy as np
 from dalenius.core.arrays import Ints, Reals
 from dalenius.mechanisms import DiscreteGaussian
 from dalenius.queries.marginals.fit import Target
+from dalenius.queries.marginals.groups import Groups
 from dalenius.queries.marginals.junction_tree import Scope
 from dalenius.queries.marginals.spending import Noise
 
@@ -21,6 +22,8 @@ class Measurement:
     scope: Scope
     counts: Ints
     noise: Noise
+    groups: Groups | None = None
+    """Of the values of each column, where the counts are those of groups."""
 
     @property
     def sigma(self) -> float:
@@ -32,7 +35,19 @@ class Measurement:
     @property
     def target(self) -> Target:
         """What a model is fitted to."""
-        return Target(self.scope, self.counts.astype(np.float64), self.sigma)
+        return Target(self.scope, self.counts.astype(np.float64), self.sigma, self.groups)
+
+    @property
+    def margins(self) -> list[Target]:
+        """Of every column the sums over the others, whose noise adds up."""
+        found = []
+        for axis, v in enumerate(self.scope):
+            others = tuple(other for other in range(len(self.scope)) if other != axis)
+            counts = self.counts.sum(axis=others).astype(np.float64)
+            sigma = self.sigma * math.sqrt(self.counts.size / counts.size)
+            groups = None if self.groups is None else (self.groups[axis],)
+            found.append(Target((v,), counts, sigma, groups))
+        return found
 
     def far(self, confidence: float) -> float:
         """How far, with this probability, the noise takes the counts from the exact ones in l1 norm.

@@ -15,8 +15,10 @@ from dalenius.queries.workload.workload import Workload
 
 TOTAL_SHARE = 1 / 256
 """The part of the budget that tells about how many rows there are: all that follows is planned with it."""
-SELECTION_SHARE = 0.1
-"""The part of a round's budget that chooses what is measured with the rest."""
+SELECTION_SHARE, NOISY_SELECTION_SHARE = 0.1, 0.3
+"""The part of a round's budget that chooses what is measured with the rest, and that where noise is large."""
+NOISY = 2000.0
+"""Noise is large in tables that are smaller than this many times the noise on one count."""
 RELATION = 0.08
 """An allowance for what the data alone could tell: the l2 distance, as a share of the rows, of a marginal of several
 columns from the product of the single ones. It is .07 on Adult, .11 on credit-card default, .05 on white wine."""
@@ -75,6 +77,16 @@ class Plan:
         """Which marginals of several columns are measured."""
         chosen = f"all {self.rounds}" if self.everything else f"{self.rounds} of {len(self.scopes)}"
         return f"{chosen} marginals of several columns"
+
+    @property
+    def noisy(self) -> bool:
+        """Whether noise is large: pairs are then measured in groups, too, and shrunk."""
+        return not self.everything and self.prices.signal(self.rows) < NOISY
+
+    @property
+    def selection(self) -> float:
+        """The part of a round's budget that chooses."""
+        return NOISY_SELECTION_SHARE if self.noisy else SELECTION_SHARE
 
     @property
     def everything(self) -> bool:
@@ -157,7 +169,7 @@ class Plan:
 
         Of c cells c^(3/4) are taken to count, or as many as stand out of the noise where sizes follow Zipf's law.
         """
-        share = (1 - SELECTION_SHARE) / self.rounds
+        share = (1 - self.selection) / self.rounds
         if self.everything and scope in self._shares:
             share = self._shares[scope]
         sigma = self.prices.sigma((1 - TOTAL_SHARE) * (1 - self.single) * share)
@@ -172,5 +184,8 @@ def single_share(signal: float) -> float:
 
 
 def rounds_for(signal: float) -> int:
-    """How many marginals to measure: more noise on each of more of them pays while counts stand out of it."""
-    return max(1, round(0.4 * math.sqrt(signal)))
+    """How many marginals to measure: more noise on each of more of them pays while counts stand out of it.
+
+    Where noise is large they are measured in groups, and shrunk: a few more.
+    """
+    return max(1, round((0.48 if signal < NOISY else 0.4) * math.sqrt(signal)))

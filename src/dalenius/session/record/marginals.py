@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from dalenius.mechanisms import DiscreteGaussian, Geometric
 from dalenius.queries import AdaptiveMarginals, Workload
 from dalenius.queries.marginals.fit import Fitted
 from dalenius.queries.marginals.graphical_model import GraphicalModel
+from dalenius.queries.marginals.groups import Groups
 from dalenius.queries.marginals.junction_tree import JunctionTree
 from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.queries.marginals.measurement import Measurement
@@ -50,7 +51,12 @@ def marginals_record(release: MarginalsRelease) -> dict[str, JSON]:
     outside = [release.measurements.index(m) for m in release.outside]
     return {
         "measured": [
-            {"columns": list(m.scope), "counts": _numbers(m.counts, WHOLE), "noise": _noise_record(m.noise)}
+            {
+                "columns": list(m.scope),
+                "counts": _numbers(m.counts, WHOLE),
+                "noise": _noise_record(m.noise),
+                **({} if m.groups is None else {"groups": [group.tolist() for group in m.groups]}),
+            }
             for m in release.measurements
         ],
         "potentials": [
@@ -74,25 +80,39 @@ def read_marginals(record: Mapping[str, JSON], workload: Workload, loss: Loss) -
 def _read(record: Mapping[str, JSON], workload: Workload, loss: Loss) -> MarginalsRelease:
     shape = workload.domain.shape
 
-    def table(text: str, scope: tuple[int, ...], dtype: str) -> Any:
+    def table(text: str, sizes: Sequence[int], dtype: str) -> Any:
         flat = np.frombuffer(zlib.decompress(base64.b64decode(text, validate=True)), dtype=dtype)
-        return flat.reshape([shape[v] for v in scope])
+        return flat.reshape(sizes)
 
     measured = []
     for one in record["measured"]:
         scope = tuple(one["columns"])
-        counts = table(one["counts"], scope, WHOLE).astype(np.int64)
-        measured.append(Measurement(scope, counts, _read_noise(one["noise"])))
-    potentials = {
-        tuple(one["columns"]): table(one["numbers"], tuple(one["columns"]), SINGLE).astype(np.float64)
-        for one in record["potentials"]
-    }
+        groups = _read_groups(one["groups"], [shape[v] for v in scope]) if "groups" in one else None
+        sizes = [shape[v] for v in scope] if groups is None else [int(group.max()) + 1 for group in groups]
+        counts = table(one["counts"], sizes, WHOLE).astype(np.int64)
+        measured.append(Measurement(scope, counts, _read_noise(one["noise"]), groups))
+    potentials = {}
+    for one in record["potentials"]:
+        scope = tuple(one["columns"])
+        numbers = table(one["numbers"], [shape[v] for v in scope], SINGLE)
+        potentials[scope] = numbers.astype(np.float64)
     tree, rows, mark = JunctionTree.of(shape, list(potentials)), float(record["rows"]), record["mark"]
     if not math.isfinite(rows) or type(mark) is not int or mark < 0:
         raise ValueError
     fitted = Fitted(GraphicalModel.of(tree, potentials), potentials, rows)
     outside = [measured[at] for at in record["outside"]]
     return MarginalsRelease(workload, loss, measured, fitted, outside, mark=mark)
+
+
+def _read_groups(record: Sequence[Sequence[JSON]], sizes: Sequence[int]) -> Groups:
+    found = []
+    for group, size in zip(record, sizes, strict=True):
+        if any(type(number) is not int for number in group) or len(group) != size:
+            raise ValueError
+        if set(group) != set(range(max(group) + 1)):
+            raise ValueError
+        found.append(np.array(group, dtype=np.int64))
+    return tuple(found)
 
 
 def _numbers(table: Any, dtype: str) -> str:
