@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import dalenius as dp
-from dalenius.errors import DaleniusError
+from dalenius.errors import DaleniusError, Refused
 from dalenius.intervals.laws import Normal, TwoSidedGeometric
 from dalenius.learn import LogisticRegression, MultinomialRegression
+from dalenius.learn.saved import model_record
 from dalenius.session.evaluating import Evaluating
 from dalenius.session.evaluation import Evaluation
+from dalenius.session.travel.requests import read_request
 from dalenius.tables.compute import exact
 from tests.noise.seeded import seeded
 
@@ -197,9 +200,9 @@ def test_refused_before_the_charge(people: pd.DataFrame, model: Any) -> None:
 
 def test_nobody_there(people: pd.DataFrame, model: Any) -> None:
     asked = session(people)
-    told = asked.evaluate(
-        model, ["age", "town"], "score > 2.2", budget=dp.ZCDP(0.1), table=asked.table.filter("age > 500")
-    )
+    nobody = asked.table.filter("age > 500")
+    with seeded(1):  # by chance, noise alone looks like a few rows
+        told = asked.evaluate(model, ["age", "town"], "score > 2.2", budget=dp.ZCDP(0.1), table=nobody)
     assert told.accuracy.low == 0.0
     assert told.auc == type(told.auc)(0.5, 0.0, 1.0) or told.auc.high - told.auc.low > 0.5
     assert "accuracy" in str(told)
@@ -253,3 +256,56 @@ def test_no_row_makes_a_strangers_model_fail() -> None:
                     asked += 1
                     assert abs(made.counts.sum() - 200) < 100
     assert asked >= 6
+
+
+def _crafted(model: Any, coefficients: Any, intercept: Any) -> dict[str, Any]:
+    """A model as anybody may write it down."""
+
+    def array(values: Any) -> dict[str, Any]:
+        held = np.asarray(values, dtype=float)
+        return {"type": "number", "shape": list(held.shape), "values": [repr(float(x)) for x in held.ravel()]}
+
+    return {
+        "features": model_record(dp.learn.PublicBounds([(0.0, 100.0)])),
+        "model": model_record(model),
+        "released": {"coefficients": array(coefficients), "intercept": array(intercept)},
+    }
+
+
+THREE = {"classes": (0, 1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("model", "coefficients", "intercept"),
+    [
+        (
+            dp.learn.OneVsRest(dp.ZCDP(0.1), **THREE),
+            np.zeros((4, 1)),
+            [0, 0, 0, 50],
+        ),  # failed where a row was
+        (dp.learn.OneVsRest(dp.ZCDP(0.1), **THREE), np.zeros((1, 1)), [0, 0, 0, 9]),
+        (dp.learn.OneVsRest(dp.ZCDP(0.1), **THREE), np.zeros((1, 1)), [[0, 0, 0, 9]]),
+        (dp.learn.OneVsRest(dp.ZCDP(0.1), classes=(0, 1)), np.zeros((3, 1)), [0, 0, 9]),
+        (
+            dp.learn.MultinomialRegression(dp.ZCDP(0.1), **THREE),
+            np.zeros((3, 1, 1)),
+            np.zeros(3),
+        ),  # counted 9 times
+        (dp.learn.MultinomialRegression(dp.ZCDP(0.1), **THREE), np.zeros((3, 1)), np.zeros((1, 3))),
+        (dp.learn.LogisticRegression(dp.ZCDP(0.1)), np.zeros((2, 1)), [0.0]),
+        (dp.learn.LogisticRegression(dp.ZCDP(0.1)), np.zeros((1, 1)), [math.inf]),
+        (dp.learn.LogisticRegression(dp.ZCDP(0.1), classes=(1,)), np.zeros((1, 1)), [0.0]),
+    ],
+)
+def test_a_model_that_somebody_made_up_is_refused_before_the_charge(
+    model: Any, coefficients: Any, intercept: Any
+) -> None:
+    people = pd.DataFrame({"age": [20, 30, 60], "y": [0, 1, 2]})
+    session = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop"))
+    request = {
+        "kind": "evaluate", "model": _crafted(model, coefficients, intercept), "features": ["age"], "target": "y",
+        "budget": {"kind": "zcdp", "rho": "0.01"},
+    }  # fmt: skip
+    with pytest.raises(Refused):
+        read_request(request, session).ask(session)
+    assert session.remaining == dp.ZCDP(1.0)

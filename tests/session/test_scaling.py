@@ -308,3 +308,17 @@ def test_a_damaged_answer_is_refused(wrong: Any) -> None:
 
 def test_numbers_among_categories() -> None:
     assert scaling.numbers([None, ("a", "b"), None, ("c",), None]) == [0, 3, 5]
+
+
+@pytest.mark.parametrize(
+    "within", [(1e15, 1e15 + 1e7), (1e18, 1e18 + 1e10), (0.0, 1e-89), (0.9999, 1.0000000001 * 2)]
+)
+def test_narrow_ranges_are_searched_and_scaled(within: tuple[float, float]) -> None:
+    low, high = within
+    people = pd.DataFrame({"x": np.linspace(low, high, 400), "y": [0, 1] * 200})
+    asked = session(people, schema=dp.Schema(nulls="never"))
+    steps = make_pipeline(
+        dp.learn.PrivateBounds(dp.ZCDP(0.1), within=within), dp.learn.PrivateScaler(dp.ZCDP(0.1)), MODEL
+    )
+    made = asked.fit(steps, ["x"], "y")  # one of 32 steps of such a range is as narrow as doubles hold
+    assert np.isfinite(made[-1].coef_).all()

@@ -27,6 +27,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.intervals.laws import Law, Normal, TwoSidedGeometric
 from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.public_columns import PublicColumns
+from dalenius.learn.models.several_classes import SeveralClasses
 from dalenius.learn.saved import told_model
 from dalenius.mechanisms import Gaussian, Geometric
 from dalenius.session.columns import beside, check_labels, named_columns
@@ -105,21 +106,40 @@ class Evaluating:
         return made
 
     def _try(self) -> None:
-        """Predict for a made-up row: a model that cannot must be refused before there is a row of the table."""
+        """Refuse a model that cannot predict, before there is a row of the table: anybody may have written it.
+
+        Its numbers must have the shapes that a fit gives them. With others a prediction may fail, or be another number
+        of predictions, for some numbers of rows and not for others: then one row would show, or count many times.
+        """
         row = [float(dict(role)["sum"].values[0].lower) for role in self.query.roles]
         row[-1] = 0.0 if self.has_codes else float(self.classes[0])
-        told = [getattr(self.model[-1], name, 0.0) for name in ("coef_", "intercept_")]
         try:
-            if not all(np.isfinite(numbers).all() for numbers in told):
-                raise ValueError
+            self._check_numbers()
+            counts = self._no_counts()
             with np.errstate(all="ignore"):
-                label, predicted, bin_ = self._cells(np.array([row]))
+                for rows in (0, 1, 2, 5):
+                    cells = self._cells(np.array([row] * rows).reshape(rows, len(row)))
+                    np.add.at(counts, cells, 1)
+            if counts.sum() != 8 or any(len(part) != 5 for part in cells):
+                raise ValueError
         except Exception:
             raise InvalidParameter(
                 "the model cannot predict: its coefficients are not finite, or not those of its columns and classes. "
                 "Take it as session.fit(...) or dp.learn.load(...) gives it."
             ) from None
-        assert len(label) == len(predicted) == len(bin_) == 1
+
+    def _check_numbers(self) -> None:
+        model = getattr(self.model[-1], "best_estimator_", self.model[-1])
+        if model.check_classes().tolist() != self.classes:
+            raise ValueError
+        scores = len(self.classes) if isinstance(model, SeveralClasses) else 1
+        for name, shape in {"coef_": (scores, len(self.query.roles) - 1), "intercept_": (scores,)}.items():
+            numbers = np.asarray(getattr(model, name), dtype=float)
+            if numbers.shape != shape or not np.isfinite(numbers).all():
+                raise ValueError
+
+    def _no_counts(self) -> Any:
+        return np.zeros((len(self.classes), len(self.classes), self.bins), dtype=np.int64)
 
     @property
     def mechanism(self) -> Gaussian | Geometric:
@@ -154,7 +174,7 @@ class Evaluating:
 
     def compute(self, source: Source) -> str:
         """Read, predict, count, and write down the noisy counts and nothing else."""
-        counts = np.zeros((len(self.classes), len(self.classes), self.bins), dtype=np.int64)
+        counts = self._no_counts()
         with np.errstate(all="ignore"):  # coefficients may be anybody's, and beyond what floats can multiply
             for block in exact.blocks(source, self.query, self.unit):
                 np.add.at(counts, self._cells(block), 1)

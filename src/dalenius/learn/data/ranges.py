@@ -28,6 +28,13 @@ def checked_range(name: str, pair: Any) -> Range:
     return low, high
 
 
+def widened(pair: Range) -> Range:
+    """A range that was released, as it is or a little wider: far enough apart for doubles, so that none is refused."""
+    low, high = pair
+    least = 2 * max(NARROWEST, RELATIVE * max(abs(low), abs(high)))
+    return pair if high - low >= least else (low - least, high + least)
+
+
 def ranges(name: str, given: Any, columns: int, otherwise: Range | None = None) -> list[Range | None]:
     """One for every column: from None, from one pair for all of them, or from a list of pairs and Nones."""
     given = given.tolist() if isinstance(given, np.ndarray) else given

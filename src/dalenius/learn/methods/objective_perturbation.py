@@ -14,12 +14,12 @@ from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.core import checks
 from dalenius.errors import CannotMeet
+from dalenius.learn.data.parameters import checked_ratio
 from dalenius.learn.data.rows import RecordBlocks, Records
 from dalenius.learn.numerics import passes
 from dalenius.learn.numerics.links import Link, OneScore
-from dalenius.learn.numerics.minimise import Objective, minimiser
+from dalenius.learn.numerics.minimise import Objective, minimiser, nothing_found
 from dalenius.mechanisms import Gaussian
 from dalenius.noise import gaussian
 from dalenius.sums.curves import Curve
@@ -74,7 +74,7 @@ class ObjectivePerturbation:
 
         More noise needs less ridge. The ratio is raised where the promise cannot be kept with any ridge.
         """
-        noise, ridge = _for_units(guarantee, checks.positive("noise_ratio", noise_ratio), directions, copies)
+        noise, ridge = _for_units(guarantee, checked_ratio(noise_ratio), directions, copies)
         return cls(noise * gradient_bound, ridge * smoothness, gradient_bound, smoothness, directions)
 
     @classmethod
@@ -206,11 +206,12 @@ def close_minimum(objective: Objective, tolerance: float) -> Reals:
     """A point within `tolerance`/ridge of the minimum (as where the gradient is shorter than that); else zeros.
 
     A quarter of the tolerance is left for what rounding does to the noise and to the gradient. Nothing is decided by
-    the number of rows. Zeros would tell one row from none, if they came; no data are known for which they do: where
-    Newton's steps miss the minimum, larger ridges lead to it (`minimise.continued`).
+    the number of rows. Zeros would tell one row from none, if they came; no data are known for which they do, with
+    public numbers of the sizes that models take (`parameters`): where Newton's steps miss the minimum, larger ridges
+    lead to it (`minimise.continued`).
     """
     try:
         theta, left = minimiser(objective, 0.5 * tolerance)
     except (np.linalg.LinAlgError, ValueError):  # a Hessian that rounding made singular, or not finite
-        return np.zeros_like(objective.noise)
-    return theta if left <= 0.75 * tolerance else np.zeros_like(theta)
+        return nothing_found(objective.noise)
+    return theta if left <= 0.75 * tolerance else nothing_found(theta)

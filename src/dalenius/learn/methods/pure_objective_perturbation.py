@@ -11,8 +11,8 @@ from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.core import checks
 from dalenius.errors import CannotMeet
+from dalenius.learn.data.parameters import checked_ratio
 from dalenius.learn.data.rows import RecordBlocks, Records
 from dalenius.learn.methods.objective_perturbation import (
     NOISE_BITS,
@@ -62,7 +62,7 @@ class PureObjectivePerturbation:
         directions: int = 1,
     ) -> PureObjectivePerturbation:
         """The noise takes 1/noise_ratio of epsilon, the ridge what is left."""
-        ratio = checks.positive("noise_ratio", noise_ratio)
+        ratio = checked_ratio(noise_ratio)
         if not isinstance(guarantee, PureDP | ApproxDP) or guarantee.epsilon <= 0:
             raise CannotMeet(
                 f"K-norm noise in the objective cannot keep {guarantee}; ask for PureDP(epsilon)."

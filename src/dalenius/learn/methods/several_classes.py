@@ -12,6 +12,7 @@ from dalenius.calculus.guarantees import GDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import CannotMeet
+from dalenius.learn.data.parameters import MOST_RATIO
 from dalenius.learn.data.rows import RecordBlocks, Records
 from dalenius.learn.methods.noisy_newton import NoisyNewton
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
@@ -75,7 +76,11 @@ def all_at_once(guarantee: Guarantee, link: Multinomial, square: float, noise_ra
             raise CannotMeet("no finite mu is known")
         return AllAtOnce(
             ObjectivePerturbation.calibrated(
-                guarantee, gradient, smooth, noise_ratio * link.outputs ** (1 / 3), link.outputs
+                guarantee,
+                gradient,
+                smooth,
+                min(noise_ratio * link.outputs ** (1 / 3), MOST_RATIO),
+                link.outputs,
             )
         )
     except CannotMeet:

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.preprocessing import Binarizer, Normalizer
 
 from dalenius.calculus.loss import Loss
 from dalenius.errors import InvalidParameter
 from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.public_columns import PublicColumns
+
+ROW_BY_ROW = (PublicBounds, PublicColumns, Normalizer, Binarizer)
+"""Steps that keep nothing of the rows and bring each to another form by itself. By their types: what scikit-learn says
+of an estimator (that it needs no fit, for one) is about something else."""
 
 
 def price(model: Any) -> Loss:
@@ -19,7 +23,8 @@ def price(model: Any) -> Loss:
 
     Every step is fitted to the same records, each brought to another form by what earlier steps released; the losses of
     such releases add up. Steps may be private transformers and models of `dp.learn`, public ones (`PublicBounds`,
-    `PublicColumns`), and those of scikit-learn that learn nothing (`FunctionTransformer`, `Normalizer`).
+    `PublicColumns`), and those of scikit-learn that treat every row by itself (`Normalizer`, `Binarizer`). A
+    `FunctionTransformer` may look at all rows at once, and is refused: transform X before.
 
     Parameters
     ----------
@@ -97,17 +102,8 @@ def _paid(model: Any) -> Iterator[Any]:
             yield from _paid(step)
     elif callable(getattr(model, "price", None)):
         yield model
-    elif not (model is None or model == "passthrough" or _learns_nothing(model)):
+    elif not (model is None or model == "passthrough" or type(model) in ROW_BY_ROW):
         raise InvalidParameter(
             f"{type(model).__name__} does not say what a fit costs. Use steps of dp.learn, such as PrivateBounds or "
-            "PrivateScaler, or steps that learn nothing from the data."
+            "PrivateScaler, or steps that treat every row by itself: Normalizer, Binarizer."
         )
-
-
-def _learns_nothing(step: Any) -> bool:
-    if isinstance(step, PublicBounds | PublicColumns):
-        return True
-    try:
-        return not get_tags(step).requires_fit
-    except Exception:
-        return False

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.class_weights import ClassWeight, relative_weights
+from dalenius.learn.data.parameters import moderate
 from dalenius.learn.data.rows import RecordBlocks, Records, labels_of, same, training
 from dalenius.learn.models.linear_model import LinearModel, PlannedModel
 from dalenius.sums.curves import Curve, HuberHinge, Logistic, Weighted
@@ -199,4 +200,4 @@ class LinearSVC(Binary, LinearModel):
     width: float = 0.5
 
     def _curve(self) -> Curve:
-        return self._weighted(HuberHinge(self.width))
+        return self._weighted(HuberHinge(moderate("width", self.width)))

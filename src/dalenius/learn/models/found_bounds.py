@@ -11,10 +11,11 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.ranges import Range
 from dalenius.learn.data.rows import matrix
+from dalenius.learn.models.in_notebooks import InNotebooks
 from dalenius.learn.models.public_bounds import PublicBounds
 
 
-class FoundBounds(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class FoundBounds(OneToOneFeatureMixin, TransformerMixin, InNotebooks, BaseEstimator):  # type: ignore[misc]
     """Columns clamped to the bounds that a fit released and mapped to [-1, 1] / sqrt(d), as by `PublicBounds`."""
 
     loss_: Loss

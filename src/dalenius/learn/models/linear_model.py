@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.core import checks
-from dalenius.learn.data.parameters import checked_guarantee
+from dalenius.learn.data.parameters import checked_guarantee, checked_ratio
 from dalenius.learn.data.rows import RecordBlocks, Records
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.plan import Method, Plan, checked_method, plan
@@ -56,12 +55,11 @@ class LinearModel(PlannedModel):
     method: Method = "auto"
 
     def _plan(self) -> Plan:
-        scale = checks.nonnegative("intercept_scale", self.intercept_scale)
-        square, curve = self._norm**2 * (1 + scale**2) * (1 + 1e-12), self._curve()
+        square, curve = self._square, self._curve()
         return plan(
             checked_guarantee(self.guarantee),
             curve.steepest * math.sqrt(square),
             curve.sharpest * square,
-            checks.positive("noise_ratio", self.noise_ratio),
+            checked_ratio(self.noise_ratio),
             checked_method(self.method),
         )

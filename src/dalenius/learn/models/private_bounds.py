@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+import numpy as np
+
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.arrays import Ints
 from dalenius.learn.data.parameters import checked_guarantee
-from dalenius.learn.data.ranges import Range, ranges
+from dalenius.learn.data.ranges import Range, ranges, widened
 from dalenius.learn.data.rows import training
 from dalenius.learn.methods.noisy_bounds import NoisyBounds, bin_edges, counts
 from dalenius.learn.models.found_bounds import FoundBounds
@@ -89,7 +91,9 @@ class PrivateBounds(FoundBounds):
     def fit_counts(self, counted: Sequence[Ints]) -> PrivateBounds:
         """As `fit`, from the exact counts of the bins (`edges`) of every column."""
         plan = self._plan()
-        self.lower_, self.upper_ = plan.release(counted, ranges("within", self.within, len(counted)))
+        lower, upper = plan.release(counted, ranges("within", self.within, len(counted)))
+        apart = np.array([widened(pair) for pair in zip(lower.tolist(), upper.tolist(), strict=True)])
+        self.lower_, self.upper_ = apart.reshape(-1, 2).T
         self.loss_, self.n_features_in_ = plan.loss, len(counted)
         return self
 

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.learn.data.parameters import moderate
 from dalenius.learn.data.rows import RecordBlocks, Records, training
 from dalenius.learn.data.targets import numbers
 from dalenius.learn.models.bounded_regression import BoundedRegression
@@ -74,7 +75,7 @@ class HuberRegression(BoundedRegression, LinearModel):
     knee: float = 0.5
 
     def _curve(self) -> Curve:
-        return Huber(self.knee)
+        return Huber(moderate("knee", self.knee))
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
@@ -143,7 +144,9 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     knee: float | None = None
 
     def _curve(self) -> Curve:
-        return ClippedPoisson(self.most, self.most if self.knee is None else self.knee)
+        most = moderate("most", self.most)
+        # Below that the slope e^u - y, which cancels, would be known to few digits only.
+        return ClippedPoisson(most, most if self.knee is None else moderate("knee", self.knee, 1e-3 * most))
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and counts y; the cost is `loss_`, whatever the data."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.learn.data.parameters import checked_norm, constant_column
+from dalenius.learn.data.parameters import checked_norm, checked_scale, constant_column
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import RecordBlocks, Records, Rows, factors, matrix, records
 from dalenius.learn.models.in_notebooks import InNotebooks
@@ -39,6 +39,11 @@ class RowModel(InNotebooks, Reported, BaseEstimator):  # type: ignore[misc]
     @property
     def _constant(self) -> float:
         return constant_column(self.row_norm, self.intercept_scale)
+
+    @property
+    def _square(self) -> float:
+        """The largest squared norm of a row with its constant."""
+        return float(self._norm**2 * (1 + checked_scale(self.intercept_scale) ** 2) * (1 + 1e-12))
 
     def fit_blocks(self, read: Blocks, columns: int) -> Any:
         """As `fit`, on rows that come in blocks, anew and in the same order whenever `read` is called.

@@ -13,10 +13,9 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.class_weights import ClassWeight, relative_weights
-from dalenius.learn.data.parameters import checked_guarantee
+from dalenius.learn.data.parameters import checked_guarantee, checked_ratio
 from dalenius.learn.data.rows import RecordBlocks, Records, factors, labels_of, matrix, same, training
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.plan import Method, checked_method
@@ -114,12 +113,6 @@ class SeveralClasses(ClassifierMixin, RowModel):  # type: ignore[misc]
         scale = factors(x, self.row_norm, self.rows)
         return np.asarray((x * scale[:, None]) @ self.coef_.T + self.intercept_)
 
-    @property
-    def _square(self) -> float:
-        """The largest squared norm of a row with its constant."""
-        scale = checks.nonnegative("intercept_scale", self.intercept_scale)
-        return float(self._norm**2 * (1 + scale**2) * (1 + 1e-12))
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MultinomialRegression(SeveralClasses):
@@ -180,7 +173,7 @@ class MultinomialRegression(SeveralClasses):
         return Multinomial(len(self.check_classes()), self.knee, self._weights())
 
     def _plan(self) -> AllAtOnce:
-        promise, ratio = checked_guarantee(self.guarantee), checks.positive("noise_ratio", self.noise_ratio)
+        promise, ratio = checked_guarantee(self.guarantee), checked_ratio(self.noise_ratio)
         return all_at_once(promise, self._link(), self._square, ratio)
 
     def _theta(self, records: Records | RecordBlocks) -> Reals:
@@ -257,7 +250,7 @@ class OneVsRest(SeveralClasses):
         return Weighted(self._curve(), self._weights())
 
     def _plan(self) -> OneByOne:
-        promise, ratio = checked_guarantee(self.guarantee), checks.positive("noise_ratio", self.noise_ratio)
+        promise, ratio = checked_guarantee(self.guarantee), checked_ratio(self.noise_ratio)
         return one_by_one(
             promise,
             self._weighted(),

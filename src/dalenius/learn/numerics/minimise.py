@@ -157,6 +157,11 @@ class Total:
         return np.asarray(self.sum + self.lost)
 
 
+def nothing_found(like: Reals) -> Reals:
+    """What is released where no minimum was found. It must never be: that would depend on the data."""
+    return np.zeros_like(like)
+
+
 def minimiser(objective: Objective, tolerance: float) -> tuple[Reals, float]:
     """A point, and a number that it is within 1/ridge times of the minimum; the caller decides whether that will do."""
     theta, norm = quick(objective, tolerance)

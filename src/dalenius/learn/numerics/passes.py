@@ -18,7 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.rows import Records
 from dalenius.learn.numerics.links import Link
-from dalenius.learn.numerics.minimise import Total, mended
+from dalenius.learn.numerics.minimise import Total, mended, nothing_found
 
 TOGETHER = 1 << 12
 """Rows taken together."""
@@ -121,8 +121,8 @@ def close_minimum(objective: Passes, tolerance: float) -> Reals:
         if left > 0.75 * tolerance:
             found, left = _by_larger_ridges(objective, 0.5 * tolerance)
     except (np.linalg.LinAlgError, ValueError):  # a Hessian that rounding made singular, or not finite
-        return theta
-    return found if left <= 0.75 * tolerance else theta
+        return nothing_found(theta)
+    return found if left <= 0.75 * tolerance else nothing_found(theta)
 
 
 def minimised(objective: Passes, tolerance: float, theta: Reals) -> tuple[Reals, float]:
