@@ -74,7 +74,7 @@ def test_a_slider_moves_the_curve_by_the_keyboard_alone(address: str, page: Any)
 def test_a_fast_drag_draws_what_the_line_brings(address: str, page: Any) -> None:
     """At 60 positions a second, each request is let finish and drawn: a drag never starves the curve."""
     page.goto(f"{address}/plan?kind=training&steps=700&noise=1.2")
-    page.wait_for_function("performance.now() > 400")
+    page.wait_for_timeout(400)  # what is fetched ahead
     told = page.evaluate(
         """async () => {
             const slider = document.querySelector("input[data-for=noise]"), curve = document.getElementById("curve");
@@ -103,12 +103,12 @@ def test_a_fast_drag_draws_what_the_line_brings(address: str, page: Any) -> None
     assert told["failed"] == 0  # none was broken off
     assert told["ended"] == told["sent"]
     # What came was drawn, while the hand moved; how much comes is the machine's business.
-    assert told["during"] >= max(1, 0.8 * (told["early"] - 1)), told
+    assert told["during"] >= 0.8 * (told["early"] - 1), told
     expect(page.locator("#note")).to_have_text("")
     shown = page.evaluate(
         "(noise) => fetch('/api/v1/plan' + location.search + '&wait=2').then((r) => r.json())", told["noise"]
     )
-    assert page.get_attribute("#curve", "d") == shown["path"]  # in the end the position of the hand
+    expect(page.locator("#curve")).to_have_attribute("d", shown["path"])  # in the end the position of the hand
     assert f"noise={told['noise']}" in page.url
     assert page.problems == []
 
