@@ -59,6 +59,11 @@ class Measured:
     replies: dict[str, dict[str, Any]]
 
     @property
+    def seconds(self) -> float:
+        """What it took: of the two clocks the later, since that of the processor may stand still for milliseconds."""
+        return max(self.cpu, self.wall)
+
+    @property
     def width(self) -> float:
         """Relative to max(epsilon, 1e-3)."""
         if math.isinf(self.upper):

@@ -108,7 +108,9 @@ def test_a_fast_drag_draws_what_the_line_brings(address: str, page: Any) -> None
     shown = page.evaluate(
         "(noise) => fetch('/api/v1/plan' + location.search + '&wait=2').then((r) => r.json())", told["noise"]
     )
-    expect(page.locator("#curve")).to_have_attribute("d", shown["path"])  # in the end the position of the hand
+    expect(page.locator("#curve")).to_have_attribute(
+        "d", shown["path"]
+    )  # in the end the position of the hand
     assert f"noise={told['noise']}" in page.url
     assert page.problems == []
 
