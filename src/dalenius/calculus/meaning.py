@@ -182,7 +182,7 @@ class Meaning(Views):
         """
         delta = checks.failure_probability("delta", delta)
         revealed, largest = self.delta_at_infinity(), max(side.largest for side in self.directions)
-        if revealed > 0.0:
+        if any(side.infinite > 0.0 for side in self.directions):  # also where that is the end of a table
             largest = math.inf
         if delta == 0.0 or largest <= 0.0:
             return max(0.0, largest)

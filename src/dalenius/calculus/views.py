@@ -293,4 +293,4 @@ class Views(ABC):
         >>> dp.losses.approx(1.0, 1e-6).delta_at_infinity()
         1e-06
         """
-        return max(side.infinite for side in self.directions)
+        return max(side.revealed for side in self.directions)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dalenius.calculus.loss import Loss
+from dalenius.core.habits import Hinted
 
 
 class Neighbours(NamedTuple):
@@ -30,7 +31,7 @@ class Neighbours(NamedTuple):
     second: Any
 
 
-class Mechanism(ABC):
+class Mechanism(Hinted, ABC):
     """A private release: what comes out, and what it costs.
 
     Examples
@@ -40,6 +41,8 @@ class Mechanism(ABC):
     >>> isinstance(m, Mechanism), m.loss.epsilon(delta=0.0)
     (True, 0.5)
     """
+
+    _promise_said = "kept by the right noise: Laplace.calibrated(dp.PureDP(1.0), sensitivity=1)"
 
     @property
     @abstractmethod

@@ -10,7 +10,7 @@ from scipy.special import erfcx, ndtr
 
 from dalenius import losses
 from dalenius.calculus.engines.accountant import Direction
-from dalenius.calculus.engines.layers import Layers
+from dalenius.calculus.engines.layers import MOST_FAILURES, Layers, NoisyLayerLine, NoisyLine
 from dalenius.calculus.engines.search import crossings
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.gaussian import GaussianPair
@@ -51,6 +51,33 @@ HARD: dict[str, tuple[list[Run], float]] = {
     "one rate left and another right of epsilon": (
         [("laplace", 0.786, 5.28, 1), ("gaussian", 3.96e-6, 4.901, 101_651)],
         4.4e-15,
+    ),
+    "jumps that no tilt lifts, beside many atoms": (
+        [
+            ("gaussian", 1.200937715742276e-07, 4.148210774993801, 116),
+            ("laplace", 0.020671939739581143, 47.007635196964976, 444),
+        ],
+        9.58e-30,
+    ),
+    "jumps that hardly ever happen, beside few atoms, no lattice is fine enough": (
+        [
+            ("gaussian", 8.51e-7, 1.785, 4260),
+            ("laplace", 0.00197, 12.59, 22),
+            ("laplace", 0.00126, 48.34, 56),
+        ],
+        1.6e-27,
+    ),
+    "between the largest loss of atoms and jumps, no lattice is fine enough": (
+        [("gaussian", 4.24e-6, 12.84, 203), ("gaussian", 3.84e-7, 1.111, 2), ("laplace", 0.151, 35.38, 51)],
+        4.9e-23,
+    ),
+    "one jump above the largest loss of atoms, no lattice is fine enough": (
+        [("gaussian", 1.04e-7, 0.5295, 776), ("laplace", 0.206, 26.94, 9)],
+        4.1e-13,
+    ),
+    "as near the largest loss as floats tell, no lattice is fine enough": (
+        [("laplace", 1.24e-6, 36.87, 4), ("laplace", 0.0252, 23.96, 8)],
+        5.3e-26,
     ),
 }
 
@@ -102,6 +129,63 @@ def one_of_each(first: tuple[float, float], second: tuple[float, float], epsilon
     density = w * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
     with np.errstate(all="ignore"):
         return float(np.sum(half * weights * density * of_one_step(h, 1 / tau, epsilon - np.log(w))))
+
+
+def gaussian_and_laplace(
+    gaussian: tuple[float, float], laplace: tuple[float, float], epsilon: float
+) -> float:
+    """The mean over the Gaussian step of delta of the Laplace one, which has a form with kinks: panels end there."""
+    (g, sigma), (h, scale) = gaussian, laplace
+    mu, other = 1 / sigma, LaplacePair(1 / scale).sampled(h, False)
+    kinks = [np.expm1(epsilon - loss) / g + 1 for loss in other.atomic.loss]
+    inside = [math.log(kink) / mu + mu / 2 for kink in kinks if kink > 0]
+    ends = np.sort(np.concatenate((np.arange(-12.0, 40.0, 0.25), inside)))
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    half = np.diff(ends)[:, None] / 2
+    x = ends[:-1, None] + half * (1 + nodes)
+    w = 1 - g + g * np.exp(mu * x - mu * mu / 2)
+    share = half * weights * w * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    deltas = [other.delta(float(y)) for y in (epsilon - np.log(w)).ravel()]
+    assert all(delta is not None for delta in deltas)
+    return float(sum(s * delta.upper for s, delta in zip(share.ravel(), deltas, strict=True) if delta))
+
+
+@pytest.mark.parametrize("rate", [30.0, 1000.0])
+@pytest.mark.parametrize(
+    ("gaussian", "laplace", "epsilon"),
+    [((1e-6, 0.8), (0.02, 40.0), 1e-3), ((1e-5, 1.2), (0.3, 10.0), 0.05)],
+)
+def test_layers_with_noise_by_quadrature(
+    gaussian: tuple[float, float], laplace: tuple[float, float], epsilon: float, rate: float
+) -> None:
+    """Whatever rate they are laid for: jumps that it lifts, and that it does not."""
+    truth = gaussian_and_laplace(gaussian, laplace, epsilon)
+    (g, sigma), (h, scale) = gaussian, laplace
+    terms: Terms = ((pair(g, sigma), 1), (LaplacePair(1 / scale).sampled(h, False), 1))
+    found = Layers(terms, epsilon, rate=rate, noisy=True)
+    bounds = found._redrawn(epsilon)
+    assert any(isinstance(piece.line, NoisyLayerLine | NoisyLine) for piece in found.pieces)
+    assert bounds.lower * (1 - 1e-10) <= truth <= bounds.upper * (1 + 1e-10)
+    assert bounds.upper - bounds.lower < 1e-2 * bounds.lower
+    assert overlap(Direction(terms).delta(epsilon), bounds)
+
+
+def test_a_line_that_cannot_be_drawn_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers that fail are tried so often in all their ways, and then taken as they are."""
+    terms = terms_of([("gaussian", 1e-6, 0.8, 3), ("laplace", 0.02, 40.0, 7)])
+    found = Layers(terms, 1e-3, rate=1000.0)
+    tries: list[float] = []
+
+    def wide(epsilon: float) -> Bounds:
+        tries.append(epsilon)
+        return Bounds(1e-9, 2e-9)
+
+    monkeypatch.setattr(found, "_redrawn", wide)
+    monkeypatch.setattr(found, "_fit", lambda epsilon: None)
+    for k in range(12):
+        found.centre = math.nan
+        found.delta(1e-3 * (1 + k / 1000))
+    assert len(tries) <= 12 + 4 * MOST_FAILURES
 
 
 @pytest.mark.parametrize("keep", [False, True])

@@ -42,6 +42,29 @@ class TestShuffledBatches(LossContract):
         return np.asarray(logsumexp(shift * outcomes - shift**2 / 2, axis=1) - np.log(batches))
 
 
+class TestReplacedInASample(LossContract):
+    """Records at 1 and -1 with Laplace noise, each in the sample with probability .3."""
+
+    cases = (
+        Case(
+            "Laplace noise",
+            lambda x: losses.poisson_sampled(losses.laplace(1.0 * x), 0.3, REPLACE),
+            mechanism=(1.0, 0.3),
+        ),
+    )
+    proved = False
+    examples = 2
+
+    def draw(self, case: Case, rng: np.random.Generator, size: int, present: bool) -> np.ndarray:
+        scale, rate = case.mechanism
+        return rng.laplace(0.0, scale, size) + (rng.random(size) < rate) * (1.0 if present else -1.0)
+
+    def log_ratio(self, case: Case, outcomes: np.ndarray) -> np.ndarray:
+        scale, rate = case.mechanism
+        none, one, other = (np.exp(-np.abs(outcomes - mean) / scale) for mean in (0.0, 1.0, -1.0))
+        return np.asarray(np.log(((1 - rate) * none + rate * one) / ((1 - rate) * none + rate * other)))
+
+
 class TestSampledWithReplacement(LossContract):
     """Three draws from four records, the others alike: as many copies as there are move the sum."""
 

@@ -163,7 +163,7 @@ class SmoothNoise(Mechanism):
         shift = cls._largest_shift(guarantee, certain_beta(beta), **options)
         growth, make = cls._precision, cls
         while shift > 1 / LARGEST_SCALE and growth < 1:
-            mechanism = make(statistic=statistic, beta=beta, scale=1 / shift, **options)  # type: ignore[call-arg]
+            mechanism = make(statistic=statistic, beta=beta, scale=1 / shift, **options)
             if guarantee.holds(mechanism.loss):
                 return mechanism
             shift, growth = shift * (1 - growth), 2 * growth

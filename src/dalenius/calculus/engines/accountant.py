@@ -38,8 +38,8 @@ from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
-FIRST, ASIDE = 1e-2, 30.0
-"""Where moments are looked at first, and how far left of a rate that is known: three decades from there."""
+FIRST = 1e-2
+"""Where moments are looked at first: three decades from there."""
 
 FEW = 2.0 ** np.arange(-1.5, 2.0, 0.5)
 """Moments for a first look, relative to a rate that is known."""
@@ -53,8 +53,16 @@ LEAST_DELTA = 1e-300
 TOO_WIDE = 0.1
 """One wider than this is left to the lattice."""
 
+TAIL = 1e3
+"""Where delta is below this many times what lies beyond the end of a table, divergences are asked, too."""
+ROUNDED_AWAY = 1e20
+"""Where it is this many times what lies beyond that end, the lower bound has room for it."""
 NEAR_THE_END = 1e-9
 """Share of delta that outcomes with many continuous parts may have to be bounded and not computed."""
+AT_THE_END = 1e-12
+"""An epsilon nearer than this to the largest loss is found by halving."""
+CLOSE, MOST_BOUNDED = 1e-9, 1e-4
+"""More of it where that moves epsilon by no more than CLOSE of itself."""
 
 Engine = Literal["auto", "contour", "grid", "proof"]
 
@@ -106,7 +114,11 @@ class Sum:
     @cached_property
     def moments(self) -> Moments:
         # With rare and huge jumps the saddle is far below that rate, and moments there take long.
-        return Moments(self.terms, self._rate / ASIDE if layers.are_far(self.terms, self._rate) else FIRST)
+        if layers.are_far(self.terms, self._rate):
+            if self.largest < math.inf:  # near it log delta falls much faster than were the sum normal
+                return Moments(self.terms, self._rate / 30)
+            return Moments(self.terms, self._rate / layers.ASIDE, 2)
+        return Moments(self.terms, FIRST)
 
     @cached_property
     def spacing(self) -> float | None:
@@ -270,7 +282,9 @@ class Sum:
             return None
         more = self.few.more(epsilon, self.largest)
         few = self.few.delta(epsilon) if more < 1.0 else None
-        if few is None or more > NEAR_THE_END * few.lower:
+        # There log delta falls as fast as the largest loss is near, and a width of delta moves epsilon by little.
+        worth = CLOSE * max(epsilon, 1e-3) / (self.largest - epsilon)
+        if few is None or more > max(NEAR_THE_END, min(worth, MOST_BOUNDED)) * few.lower:
             self._not_near = self.largest - epsilon
             return None
         return Bounds(few.lower, min(1.0, few.upper + more))
@@ -285,6 +299,9 @@ class Sum:
         """By one line, or by layers or a smoothed line where one cannot be cut, or only far out, or would be wide."""
         if self._rare is not None:
             return self._rare.delta(epsilon)
+        known = self._near_the_end(epsilon)
+        if known is not None:
+            return known
         tries = self._is_tried(epsilon) or (engine == "contour" and self._has_cuts)
         lines = self._lines_for(engine) if tries else None
         bounds = self._on_line(epsilon, lines) if lines is not None else None
@@ -295,7 +312,9 @@ class Sum:
                 bounds = self._noisy.delta(epsilon)
                 return bounds if bounds is not None else self._on_layers(epsilon, None)
             bounds = self._on_layers(epsilon, bounds)
-            return bounds if bounds is not None and _is_narrow(bounds) else self._with_noise(epsilon, bounds)
+            if bounds is not None and (_is_narrow(bounds) or self._is_enough(bounds, epsilon)):
+                return bounds
+            return self._with_noise(epsilon, bounds)
         if bounds is None:
             bounds = self._smoothed.delta(epsilon)
             self.last_line = self._smoothed.line
@@ -335,15 +354,20 @@ class Sum:
         """What one line says, where that is narrow; else the narrower of it and what layers say."""
         if known is not None and _is_narrow(known):
             return known
-        if self._layers is None or not self._layers.fits(epsilon):
+        if self._layers is None:
             few = None if self.few is None or self.few.most > 1 else self.few.delta
-            keep = self._layers is not None and self._layers.keep
-            self._layers = layers.Layers(self.terms, epsilon, self._rate, few, keep)
+            self._layers = layers.Layers(self.terms, epsilon, self._rate, few)
+        elif not self._layers.fits(epsilon):
+            self._layers.refit(epsilon, self._rate)
         bounds = self._layers.delta(epsilon)
         self.last_line = self._layers.pieces[-1].line
         if known is not None:
             return min(known, bounds, key=lambda both: both.upper - both.lower)
         return bounds if bounds.upper - bounds.lower <= TOO_WIDE * bounds.lower else None
+
+    def _is_enough(self, bounds: Bounds, epsilon: float) -> bool:
+        """Whether layers with noise are as narrow as epsilon needs."""
+        return self._layers is not None and self._layers.noisy and self._layers.is_narrow(bounds, epsilon)
 
     @cached_property
     def short_lines(self) -> Lines:
@@ -457,10 +481,15 @@ class Direction:
         if self.upper is not None and (engine != "proof" or all(pair.has_law for pair, _ in self.terms)):
             both = self.upper.delta(epsilon, engine)
             upper = both.upper
-        if self._by_renyi:
+        if self._by_renyi or (self._is_tail and upper < TAIL * self.infinite):
             upper = min(upper, self._renyi_bound(epsilon, engine))
         known = both if both is not None and self.lower is self.upper else self.lower.delta(epsilon, engine)
-        return Bounds(min(known.lower, upper), upper)
+        lower = known.lower
+        if self._is_tail and self.lower is self.upper and lower < ROUNDED_AWAY * self.infinite:
+            lower = max(
+                0.0, math.nextafter(lower - self.infinite, 0.0)
+            )  # its losses need not be above epsilon
+        return Bounds(min(lower, upper), upper)
 
     def _renyi_bound(self, epsilon: float, engine: Engine) -> float:
         log_mgf = partial(divergences.log_mgf, self.terms)
@@ -517,12 +546,15 @@ class Direction:
             return Bounds(min(self.epsilon(LEAST_DELTA, engine).lower, upper), upper)
         guess = self._guess(delta)
         evaluate = partial(self.delta, engine=engine)
-        if max(self.infinite, self.lower.infinite) < delta:
+        # As near the largest loss as floats tell, nothing is left to interpolate.
+        settles = guess[1] * AT_THE_END < 1.0
+        if settles and max(self.infinite, self.lower.infinite) < delta:
             found = crossings(evaluate, delta, guess, min(self.largest, self.lower.largest))
             if found is not None:
                 return found
         if self.infinite > delta or (self.infinite == delta and self.largest == math.inf):
-            upper = math.inf  # in the second case, too: whatever epsilon is, something is beyond it
+            # In the second case, too: whatever epsilon is, something is beyond it.
+            upper = self._by_divergences(delta) if self._is_tail else math.inf
         else:
             upper = least_epsilon(evaluate, delta, guess, self.largest, "upper")
         if self.lower.infinite > delta:
@@ -531,6 +563,26 @@ class Direction:
             start = (upper, guess[1]) if math.isfinite(upper) else guess
             lower = least_epsilon(evaluate, delta, start, self.lower.largest, "lower")
         return Bounds(min(lower, upper), upper)
+
+    @property
+    def _is_tail(self) -> bool:
+        """Whether what counts as an infinite loss is the end of a table, and divergences tell more."""
+        return self.infinite > 0.0 and not self._reveals
+
+    @cached_property
+    def revealed(self) -> float:
+        """How likely an outcome is that only one neighbour can give: none is where a divergence is finite."""
+        return 0.0 if self._is_tail and math.isfinite(divergences.renyi(self.terms, 2.0)) else self.infinite
+
+    def _by_divergences(self, delta: float) -> float:
+        """An epsilon for this delta from the Renyi divergences alone."""
+        return least_epsilon(
+            lambda epsilon: Bounds(0.0, self._renyi_bound(epsilon, "auto")),
+            delta,
+            (1.0, 1.0),
+            math.inf,
+            "upper",
+        )
 
     def _hardly_tells(self, delta: float) -> bool:
         """Whether delta(0), the total variation, is certainly no more: that of products is at most the sum."""

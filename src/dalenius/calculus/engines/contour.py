@@ -45,6 +45,8 @@ def tiers_for(saddle: Saddle) -> tuple[tuple[float, int], ...]:
     return (*TIERS[:3], (allowed, TIERS[3][1]), TIERS[4])
 
 
+EDGES = 1.15 ** np.arange(0.0, 150.0)
+"""Where a line may end, in nodes."""
 FEW_NODES = 1_000
 """A line no longer than this is drawn without a look for a shorter one."""
 LITTLE = 0.1
@@ -69,6 +71,8 @@ class Contour:
     """How far the line may go for which truncation; none: as far as epsilon is worth (`tiers_for`)."""
     period_is_short = False
     """Whether the period is shorter than it should be, so that aliases loosen the lower bound."""
+    noise_first = False
+    """Whether the last term is noise that may well end the line alone."""
     last_once = False
     _flat: Complexes | None = None
     """1 / (s (s+1)) / T on the line."""
@@ -139,8 +143,7 @@ class Contour:
 
     def _cut(self, log_share: float) -> tuple[float, float]:
         """A t_max and the tail beyond it relative to M(c) exp(-c e), where delta is exp(log_share)."""
-        h = self.step
-        edges = h * 1.15 ** np.arange(0.0, 150.0)
+        edges = self.step * EDGES
         if self.atoms is None:
             return self._cut_whole(edges, log_share)
         log_envelope = np.zeros_like(edges)
@@ -175,15 +178,20 @@ class Contour:
         weighed = [(1.0, pair, n) for pair, n in self.terms]
         if len(weighed) > 1:
             weighed = [(n * abs(float(pair.log_mgf(c)[0])), pair, n) for pair, n in self.terms]
+            if self.noise_first:
+                weighed[-1] = (math.inf, *self.terms[-1])
             weighed.sort(key=lambda term: -term[0])
-        left = total = sum(weight for weight, _, _ in weighed)
+        left = total = sum(weight for weight, _, _ in weighed if weight < math.inf)
         log_envelope, found = np.zeros_like(edges), (math.inf, math.inf)
         for weight, pair, n in weighed:
             with np.errstate(divide="ignore"):
                 log_envelope += n * np.log(pair.envelope(self.c, edges, n))
             found = self._first_good(edges, np.exp(np.minimum(log_envelope, 0.0)), log_share)
-            left -= weight
-            if found[0] <= (SOME_NODES if left < LITTLE * total else FEW_NODES) * self.step:
+            left -= weight if weight < math.inf else 0.0
+            if (
+                found[0]
+                <= (SOME_NODES if left < LITTLE * total or weight == math.inf else FEW_NODES) * self.step
+            ):
                 break
         return found
 

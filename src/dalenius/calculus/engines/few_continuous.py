@@ -79,12 +79,11 @@ class FewContinuous:
             x = epsilon - loss
             # Each part falls with x: the losses are off by `blur`, the difference by a rounding.
             off = others.blur + 2 * UNIT * (np.abs(loss) + np.abs(x))
-            low, high = part(x + off), part(x - off)
-            assert low is not None
-            assert high is not None
+            both = part(np.concatenate((x + off, x - off)))
+            assert both is not None
             slack = others.slack + (len(x) + 16) * UNIT
-            lower += ways * float(mass @ low[0]) * (1 - slack)
-            upper += ways * (float(mass @ high[1]) + float(others.mass[~keep].sum())) * (1 + slack)
+            lower += ways * float(mass @ both[0][: len(x)]) * (1 - slack)
+            upper += ways * (float(mass @ both[1][len(x) :]) + float(others.mass[~keep].sum())) * (1 + slack)
         return Bounds(max(0.0, lower), upper + 1e-290)
 
     def least_epsilon(self, delta: float, largest: float) -> float:

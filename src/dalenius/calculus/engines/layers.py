@@ -21,6 +21,10 @@ Where every pair has an atom at loss 0, of transform A, and a continuous part be
 which at most one release shows the latter are counted apart (`few_continuous`), for all of the law. What is below
 the last level is then left with those of two and more (`ApartLine`), and from each layer n A^(n-1) J is taken; both are
 nonnegative measures still.
+
+Where atoms of terms that are not cut keep the lines long, each line has a tiny Gaussian loss besides: what `smoothed`
+says of the mean over L holds for the measure of one layer as it does for a law. Terms whose jumps the tilt of epsilon
+does not lift are then cut where they end, with next to nothing beyond.
 """
 
 from __future__ import annotations
@@ -31,12 +35,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalenius.calculus.engines.contour import Aliases, Contour, chernoff, exp_up, least_period, log_peak
+from dalenius.calculus.engines.contour import (
+    SOME_NODES,
+    Aliases,
+    Contour,
+    chernoff,
+    exp_up,
+    least_period,
+    log_peak,
+)
 from dalenius.calculus.engines.saddle import Moments, Saddle
+from dalenius.calculus.engines.smoothed import LEAST, LOOSER, WIDTH, RoughLine, Smoothing
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Complexes, Cuts, Pair, Part, Reals, Terms, Tilted
-from dalenius.core.bisection import last_true
 
 RATIO = 3.0
 """Levels fall by this factor."""
@@ -45,6 +57,8 @@ LONG = 500
 """From so many nodes on a line is worth a look at what else decays along it."""
 FAR = 4.0
 """The first level is this many times as far from where most of the law is as epsilon is."""
+ASIDE = 10.0
+"""Two decades of moments begin so far left of a rate that is known."""
 NEVER = 1e-45
 """Outcomes of this probability need no layer of their own."""
 TIERS = ((1e-9, 2_000), (1e-8, 40_000), (1e-7, 200_000))
@@ -60,6 +74,17 @@ GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
 SURE = 1e-9
 """Relative width of a bracket on what is below the last level, where that lies on one side."""
+GROWTH = 16.0
+"""A line that needs this many times as much noise as epsilon allows is not drawn at all."""
+CALM = 1.0
+"""Where a tilt lifts jumps by less than exp of this, they are as rare as without it."""
+LIFTED = 5.0
+"""Of that exponent where a line for all that is below a level is worth a try."""
+HOPELESS = math.log(0.1)
+"""A piece without a line that may be this share of delta, as a logarithm: no line of another piece is of use then."""
+MOST_FAILURES = 2
+"""So often all ways to cut are tried where none of them is narrow."""
+LOWER = 0.75
 SAME = 1.0
 """A line drawn for a delta serves another whose logarithm is this near."""
 RARE = 0.01
@@ -87,9 +112,9 @@ class LayerMoments(Moments):
     apart: Terms | None = None
     """Atoms at loss 0 beside which a single jump is counted elsewhere."""
 
-    def __init__(self, splits: tuple[Split, ...], start: float) -> None:
+    def __init__(self, splits: tuple[Split, ...], start: float, decades: int = 3) -> None:
         self.splits = splits
-        super().__init__((), start)
+        super().__init__((), start, decades)
 
     def log_mgf(self, s: Reals) -> Reals:
         below, gain = np.zeros(len(s)), np.zeros(len(s))
@@ -113,13 +138,20 @@ class LayerLine(Contour):
     tiers = TIERS
 
     def __init__(self, moments: LayerMoments, saddle: Saddle) -> None:
+        self._begin(moments, saddle)
+        self._lay_layer(saddle)
+
+    def _begin(self, moments: LayerMoments, saddle: Saddle) -> None:
         self.moments, self.c, self.splits, self.atoms_apart = moments, saddle.c, moments.splits, moments.apart
+
+    def _lay_layer(self, saddle: Saddle) -> None:
+        """Choose the nodes and evaluate the measure there."""
         self.period = least_period(saddle, ALIASES)
         self.step = 2 * math.pi / self.period
         self.feasible = False
         if not 1e-100 < self.step < 1e100:
             return
-        self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
+        self.aliases = Aliases.of(saddle, self.moments.log_mass, self.period)
         reach, self.truncation = self._cut(saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon))
         self.feasible = math.isfinite(reach)
         if self.feasible:
@@ -136,10 +168,13 @@ class LayerLine(Contour):
             return reach, tail
         # Terms that are not cut are a factor of both products (beside atoms set apart, of one of them alone).
         log_common = np.zeros_like(edges)
-        for split in uncut:
+        for split in reversed(uncut):  # noise comes last, costs least, and ends the line
             with np.errstate(divide="ignore"):
                 log_common += split.times * np.log(split.below.envelope(self.c, edges, split.times))
-        return self._first_good(edges, beyond * np.exp(np.minimum(log_common, 0.0)), log_share)
+            reach, tail = self._first_good(edges, beyond * np.exp(np.minimum(log_common, 0.0)), log_share)
+            if reach <= SOME_NODES * self.step:
+                break
+        return reach, tail
 
     def _jumps_beyond(self, edges: Reals) -> Reals | None:
         """A bound on the difference of the products from each edge on, without what is not cut, relative to t = 0."""
@@ -254,6 +289,21 @@ class LayerLine(Contour):
         return total, off
 
 
+class NoisyLayerLine(Smoothing, LayerLine):
+    """The line of one layer and a tiny Gaussian loss, which ends it where atoms of terms that are not cut do not."""
+
+    loose, most_growth, beside = LOOSER, GROWTH, True
+
+    def __init__(self, moments: LayerMoments, saddle: Saddle) -> None:
+        self._begin(moments, saddle)
+        self._choose(saddle)
+
+    def _lay_smoothed(self, saddle: Saddle, noise: GaussianPair) -> None:
+        assert isinstance(self.moments, LayerMoments)
+        self.splits = (*self.moments.splits, Split(noise, None, 1))
+        self._lay_layer(saddle)
+
+
 class ShortLine(Contour):
     """One line for all of the law, or for all that is below the last level."""
 
@@ -267,6 +317,12 @@ class ApartLine(Contour):
 
     def _lay(self, saddle: Saddle, parts: Terms = (), apart: int = 0, fades: bool = True) -> None:
         super()._lay(saddle, parts, apart=1, fades=False)
+
+
+class NoisyLine(RoughLine):
+    """What is below the last level, and a tiny Gaussian loss."""
+
+    most_growth, noise_first, most_nodes, beside = GROWTH, True, 60_000, True
 
 
 class Piece:
@@ -316,19 +372,23 @@ class Piece:
         if self.line is not None and abs(log_delta - self._aim) < SAME:
             return True
         self._aim = log_delta
-        line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))
+        saddle = self._saddle._replace(log_delta=log_delta)
+        line = self._draw(self.moments, saddle)
+        if not line.feasible and isinstance(self.moments, LayerMoments):
+            # Close to where K ends, panels cannot be bounded; a place further left serves nearly as well.
+            line = self._draw(self.moments, _at(saddle, LOWER))
         if line.feasible:
             self.line = line
         return self.line is not None  # one drawn for another delta still holds
 
-    def draws(self, epsilon: float, guess: float, others: float) -> bool:
+    def draws(self, epsilon: float, guess: float, others: float, worth: float = REFIT) -> bool:
         """Whether a line says enough here, beside other pieces of about exp(others): one that had to stay left of
         its saddle, where the cut lets K end, does not.
         """
         if not self.draw(max(guess, others)) or self.line is None:
             return False
         low, high = self.line.delta(epsilon)
-        return high - low <= max(REFIT * low, 1e-9 * math.exp(min(others, 0.0)))
+        return high - low <= max(worth * low, 1e-9 * math.exp(min(others, 0.0)))
 
     def delta(self, epsilon: float) -> Bounds:
         if self.line is not None:
@@ -336,21 +396,44 @@ class Piece:
         return Bounds(0.0, exp_up(min(self.log_bound(epsilon), 0.0)) * (1 + 1e-9))
 
 
+class Beyond(Piece):
+    """What lies beyond all levels, of which only a bound on its mass is known."""
+
+    def __init__(self, log_mass: float) -> None:
+        self.line = None
+        self._tail = (log_mass, 0.0)
+
+    def look(self, epsilon: float, enough: float = -math.inf) -> float:
+        return self.log_bound(epsilon)
+
+    def draw(self, log_delta: float) -> bool:
+        return False
+
+
 def _moved(saddle: Saddle) -> Saddle:
     """The saddle, or a place to its left with a shorter period, where K climbs a wall right of it."""
     least = least_period(saddle)
     best = saddle
-    known = [int(np.argmin(np.abs(saddle.s - share * saddle.c))) for share in (0.75, 0.5, 0.35)]
     height = saddle.log_mgf - saddle.c * saddle.epsilon - math.log(saddle.c) - math.log1p(saddle.c)
-    for c, k in ((float(saddle.s[j]), float(saddle.k[j])) for j in known):
+    for other in (_at(saddle, share) for share in (0.75, 0.5, 0.35)):
+        c = other.c
         if not 0.2 * saddle.c < c < 0.9 * saddle.c:
             continue
-        keep = np.abs(saddle.s - c) > 1e-4 * c
-        other = saddle._replace(c=c, log_mgf=k, s=saddle.s[keep], k=saddle.k[keep])
         period = least_period(other)
-        if period < 0.5 * least and k - c * saddle.epsilon - math.log(c) - math.log1p(c) < height + 4.0:
+        if (
+            period < 0.5 * least
+            and other.log_mgf - c * saddle.epsilon - math.log(c) - math.log1p(c) < height + 4.0
+        ):
             least, best = period, other
     return best
+
+
+def _at(saddle: Saddle, share: float) -> Saddle:
+    """The saddle moved to a place near this share of it where K is known."""
+    j = int(np.argmin(np.abs(saddle.s - share * saddle.c)))
+    c = float(saddle.s[j])
+    keep = np.abs(saddle.s - c) > 1e-4 * c
+    return saddle._replace(c=c, log_mgf=float(saddle.k[j]), s=saddle.s[keep], k=saddle.k[keep])
 
 
 class OneSided:
@@ -405,10 +488,11 @@ class Layers:
         rate: float = 0.0,
         few: Callable[[float], Bounds] | None = None,
         keep: bool = False,
+        noisy: bool = False,
     ) -> None:
         """`rate` is that at which log delta falls, if known; `few` what outcomes with one continuous part add.
 
-        With `keep`, terms that do not jump are not cut.
+        With `keep`, terms that do not jump are not cut. With `noisy`, a tiny Gaussian loss ends every line.
         """
         self.terms, self.few, self.rate = terms, few, rate
         self.count = sum(n for _, n in terms)
@@ -419,14 +503,22 @@ class Layers:
         # Atoms, and all that is close to them, do not decay: no layer is drawn among them that need not be.
         atoms = [pair.atomic for pair, _ in terms]
         self._has_atoms = all(isinstance(x, Atoms) and x.loss.tolist() == [0.0] for x in atoms)
-        self.keep = keep
+        self.keep, self.noisy, self.left = keep, noisy, MOST_FAILURES
+        self._has_uncut = any(
+            pair.cuts(1.0) is None and not isinstance(pair, GaussianPair) for pair, _ in terms
+        )
+        self._fit(epsilon)
+
+    def refit(self, epsilon: float, rate: float) -> None:
+        """Cut anew, in the way that served last."""
+        self.rate = rate
         self._fit(epsilon)
 
     def _fit(self, epsilon: float) -> None:
         """Cut at levels that suit this epsilon."""
         self.target, self.fitted = self._distance(epsilon), epsilon
         # All moments begin here: what is below a level is asked for the same ones by the layer and for what is left.
-        self.start = 0.1 / self.target if self.rate == 0.0 else self.rate / 30
+        self.start, self.decades = (0.1 / self.target, 3) if self.rate == 0.0 else (self.rate / ASIDE, 2)
         self._cut()
         self.ends = self._ends()
         self.pieces: list[Piece] = []
@@ -442,17 +534,28 @@ class Layers:
         small beside the jumps that the layer is for.
         """
         cuts = [pair.cuts(self.target) for pair, _ in self.terms]
+        self.beyond_calm = 0.0
         tame = [one is not None and one.jump(STEEPER * self.rate) == 0.0 for one in cuts]
         jumps = [one is not None and not calm for one, calm in zip(cuts, tame, strict=True)]
         self._could_keep = any(tame) and any(jumps)
-        self._keeps = self._could_keep and self.keep
+        self._keeps = self._could_keep and self.keep and not self.noisy
         self.cuts: list[Cuts | None] = list(cuts)
         self.uncut: list[Part | Pair] = [pair for pair, _ in self.terms]
+        if self.noisy:
+            self._cut_calm(cuts)
         if not self._keeps:
             return
         for k, one in enumerate(cuts):
             if one is not None and tame[k]:
                 self.cuts[k], self.uncut[k] = None, one.whole() or self.uncut[k]
+
+    def _cut_calm(self, cuts: list[Cuts | None]) -> None:
+        """Cut terms whose jumps no tilt lifts where they end, and nowhere else: no layer is drawn of them."""
+        for k, (one, (_, n)) in enumerate(zip(cuts, self.terms, strict=True)):
+            end = math.inf if one is None else one.highest(NEVER / n)
+            if one is not None and self.rate * end < CALM:
+                self.cuts[k], self.uncut[k] = None, one.below(end)
+                self.beyond_calm += n * math.exp(one.log_beyond(end))
 
     def _ends(self) -> list[float]:
         """Where the jumps of each term end, but for some that never happen: it is not cut further out."""
@@ -501,22 +604,44 @@ class Layers:
             for (below, n), cuts, end in zip(self._below(low), self.cuts, self.ends, strict=True)
         )
         # The tail of a part without a high level is heavy: it has few moments.
-        start = min(self.start, 0.1) if high == math.inf else self.start
-        return Piece(LayerMoments(splits, start), LayerLine, self.count)
+        start, decades = (min(self.start, 0.1), 3) if high == math.inf else (self.start, self.decades)
+        draw = NoisyLayerLine if self.noisy else LayerLine
+        return Piece(LayerMoments(splits, start, decades), draw, self.count)
+
+    def _rest(self, below: tuple[tuple[Part | Pair, int], ...]) -> Piece:
+        draw = NoisyLine if self.noisy else ShortLine
+        return Piece(Moments(below, self.start, self.decades), draw, self.count)  # type: ignore[arg-type]
+
+    def _top(self, low: float) -> Piece:
+        """What is not below a level: no more is known of it than its mass."""
+        mass = sum(
+            n * math.exp(cuts.log_beyond(min(low, end)))
+            for (_, n), cuts, end in zip(self.terms, self.cuts, self.ends, strict=True)
+            if cuts is not None
+        )
+        return Beyond(math.log(max(mass, TINY)) + 1e-9)
+
+    def _never(self) -> list[Piece]:
+        """What is beyond the ends of calm terms."""
+        return [Beyond(math.log(self.beyond_calm) + 1e-9)] if self.beyond_calm > 0.0 else []
 
     def _pile(self, epsilon: float) -> None:
         """Add layers, from the top, until what is below them can be had; then part the top until it is negligible."""
+        if all(cuts is None for cuts in self.cuts):
+            self.pieces = [*self._never(), self._rest(self._below(math.inf))]
+            return
         most = max(cuts.highest(NEVER) for cuts in self.cuts if cuts is not None)
         first = low = min(FAR * self.target, most)
-        self.pieces = [self._layer(low, math.inf)]
+        self.pieces = [self._top(low)]
         estimate = math.nan
-        start = self.start
         for _ in range(MOST_LEVELS):
             below = self._below(low)
-            rest = Piece(Moments(below, start), ShortLine, self.count)  # type: ignore[arg-type]
+            rest = self._rest(below)
             # Where a bound shows that little is left, no saddle is sought.
             guess = rest.look(epsilon, estimate - NEGLIGIBLE if estimate > -math.inf else -math.inf)
             if math.isnan(estimate):
+                if self.pieces[0].log_bound(epsilon) > guess - NEGLIGIBLE - 5.0:
+                    self.pieces = [self._layer(low, math.inf)]
                 estimate = self.pieces[0].look(epsilon, guess - NEGLIGIBLE - 5.0)
             if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
                 break
@@ -526,9 +651,12 @@ class Layers:
                 self.rest = one_sided
                 break
             decays = self._has_atoms or self._keeps or self._jumps(low, rest) > MANY
-            if decays and rest.draws(epsilon, guess, estimate):
+            if self.noisy:
+                decays = rest._saddle is not None and rest._saddle.c * low < LIFTED
+            worth = REFIT if rest._saddle is None else self._worth(epsilon, rest._saddle.c)
+            if decays and rest.draws(epsilon, guess, estimate, worth):
                 break
-            if self._has_atoms and self.few is not None:
+            if self._has_atoms and self.few is not None and not self.noisy:
                 beside = Piece(rest.moments, ApartLine, self.count)
                 beside.look(epsilon)
                 if beside.draws(epsilon, guess, estimate):
@@ -538,21 +666,31 @@ class Layers:
             estimate = max(estimate, self.pieces[-1].look(epsilon))
             low /= RATIO
         else:  # `rest` is still what lies below the level before, which holds the last layer, too
-            rest = Piece(Moments(self._below(low), start), ShortLine, self.count)  # type: ignore[arg-type]
+            rest = self._rest(self._below(low))
             guess = rest.look(epsilon)
+        # The top is only bounded, by its mass or by few moments: it is no guess at delta.
+        estimate = max((piece.look(epsilon) for piece in self.pieces[1:]), default=-math.inf)
         if self.rest is None:
             self.pieces.append(rest)
             estimate = max(estimate, guess)
-        while self.pieces[0].log_bound(epsilon) > estimate - NEGLIGIBLE and first < most:
-            high = min(RATIO**2 * first, most)
-            self.pieces[:1] = [self._layer(high, math.inf), self._layer(first, high)]
+        else:
+            estimate = max(estimate, math.log(max(self.rest.delta(epsilon).upper, TINY)))
+        while self.pieces[0].log_bound(epsilon) > estimate - NEGLIGIBLE:
+            if isinstance(self.pieces[0], Beyond):
+                self.pieces[0] = self._layer(first, math.inf)
+            elif first < most:
+                high = min(RATIO**2 * first, most)
+                self.pieces[:1] = [self._top(high), self._layer(first, high)]
+                estimate = max(estimate, self.pieces[1].look(epsilon))
+                first = high
+            else:
+                break
             self.pieces[0].look(epsilon)
-            self.pieces[1].look(epsilon)
-            first = high
+        self.pieces[:0] = self._never()
         if self._is_apart:
             atoms = tuple((pair.atomic, n) for pair, n in self.terms if pair.atomic is not None)
             for piece in self.pieces:
-                if isinstance(piece.moments, LayerMoments):
+                if not isinstance(piece, Beyond) and isinstance(piece.moments, LayerMoments):
                     piece.moments.apart = atoms
 
     def _jumps(self, level: float, rest: Piece) -> float:
@@ -572,25 +710,63 @@ class Layers:
             bounds = self._sum(epsilon)
             slopes = [piece.line.c for piece in self.pieces if piece.line is not None]
             near = abs(epsilon - self.centre) * max(slopes, default=0.0) < 2.0
-            if (
-                bounds.upper - bounds.lower
-                <= (max(GOOD, min(2 * self.width, 1e-5)) if near else GOOD) * bounds.lower
-            ):
+            most = 2 * LOOSER if self.noisy else 1e-5
+            allowed = max(GOOD, min(2 * self.width, most)) if near else GOOD
+            if bounds.upper - bounds.lower <= allowed * bounds.lower:
                 return bounds
         bounds = self._redrawn(epsilon)
-        if self.fitted != epsilon and bounds.upper - bounds.lower > REFIT * bounds.lower:
+        if self.fitted != epsilon and self.left and not self.is_narrow(bounds, epsilon):
             # Levels, or what lies on one side as a whole, may suit this epsilon no more.
             bounds = self._refitted(epsilon, bounds)
-        if self._could_keep and bounds.upper - bounds.lower > REFIT * bounds.lower:
-            self.keep = not self.keep
-            again = self._refitted(epsilon, bounds)
-            if again is bounds:
-                self.keep = not self.keep
-                self._fit(epsilon)
-                self._redrawn(epsilon)
-            bounds = again
+        if self.left and not self.is_narrow(bounds, epsilon):
+            bounds = self._otherwise(epsilon, bounds)
         self.centre, self.width = epsilon, (bounds.upper - bounds.lower) / max(bounds.lower, TINY)
         return bounds
+
+    def _otherwise(self, epsilon: float, bounds: Bounds) -> Bounds:
+        """The narrowest bounds by other ways to cut the terms, the best of which is used from here on.
+
+        What failed `MOST_FAILURES` times is not tried again.
+        """
+        best = self.keep, self.noisy
+        ways = [(keep, False) for keep in ((self.keep, not self.keep) if self._could_keep else (self.keep,))]
+        if self._has_uncut:
+            ways.insert(1, (self.keep, True))
+        for keep, noisy in ways:
+            if (keep, noisy) != best:
+                self.keep, self.noisy = keep, noisy
+                again = self._refitted(epsilon, bounds)
+                if again is not bounds:
+                    bounds, best = again, (keep, noisy)
+                if self.is_narrow(bounds, epsilon):
+                    return bounds
+        self.left -= 1
+        if best != (self.keep, self.noisy):
+            self.keep, self.noisy = best
+            self._fit(epsilon)
+            self._redrawn(epsilon)
+        return bounds
+
+    def _worth(self, epsilon: float, slope: float) -> float:
+        """The relative width of delta that is worth it: with noise, what moves epsilon by little."""
+        if not self.noisy:
+            return REFIT
+        return max(REFIT, min(2 * WIDTH * max(epsilon, LEAST) * slope, 2 * LOOSER))
+
+    def _slope(self, epsilon: float) -> float:
+        """Roughly how fast log delta falls: as each piece does, at its own saddle."""
+        known = [
+            (piece.delta(epsilon).upper, piece.line.c) for piece in self.pieces if piece.line is not None
+        ]
+        total = sum(delta for delta, _ in known)
+        return sum(delta * c for delta, c in known) / total if total > 0.0 else self.rate
+
+    def is_narrow(self, bounds: Bounds, epsilon: float) -> bool:
+        """Whether there is no need to look for narrower bounds."""
+        width = bounds.upper - bounds.lower
+        if width <= REFIT * bounds.lower:
+            return True
+        return self.noisy and width <= self._worth(epsilon, self._slope(epsilon)) * bounds.lower
 
     def _refitted(self, epsilon: float, known: Bounds) -> Bounds:
         self._fit(epsilon)
@@ -613,12 +789,13 @@ class Layers:
 
     def _drawn(self, epsilon: float, log_delta: float) -> Bounds:
         """A line for each piece that matters; the others, and those that have none, are covered by Chernoff bounds."""
-        for piece in self.pieces:
+        for piece in reversed(self.pieces):  # the longest lines first
             if piece.log_bound(epsilon) < log_delta - NEGLIGIBLE:
                 piece.line = None
-            else:
-                piece.look(epsilon)
-                piece.draw(log_delta)
+                continue
+            piece.look(epsilon)
+            if not piece.draw(log_delta) and piece.log_bound(epsilon) > log_delta + HOPELESS:
+                break
         return self._sum(epsilon)
 
     def _sum(self, epsilon: float) -> Bounds:
@@ -675,7 +852,29 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
         return None
     c, epsilon = moments.for_delta(log_delta)
     epsilon = max(epsilon, jump)
+    floor, log_top = _top_atoms(terms)
+    if (
+        log_top > log_delta + 1.0 and floor > 0.0
+    ):  # at their largest loss alone the others have more than delta
+        above, short = math.exp(_one_jump(steep, log_delta - log_top)), math.exp(log_delta - log_top)
+        away = above if above > short else -short
+        if floor + away > epsilon:
+            epsilon, c = floor + away, max(c, 1.0 / abs(away))
     return (epsilon, max(c, 0.5 / epsilon)) if epsilon > 1e-10 else (0.0, max(c, 1.0))
+
+
+def _top_atoms(terms: Terms) -> tuple[float, float]:
+    """The largest loss of the terms that are not cut, and roughly the log of its probability; 0 where none is known."""
+    loss = log_mass = 0.0
+    for pair, n in terms:
+        if pair.cuts(1.0) is not None:
+            continue
+        if not isinstance(pair.atomic, Atoms) or len(pair.atomic.loss) == 0:
+            return 0.0, -math.inf
+        top = int(np.argmax(pair.atomic.loss))
+        loss += n * float(pair.atomic.loss[top])
+        log_mass += n * math.log(max(float(pair.atomic.mass[top]), TINY))
+    return loss, log_mass
 
 
 def _one_jump(steep: Terms, log_delta: float) -> float:
@@ -687,9 +886,21 @@ def _one_jump(steep: Terms, log_delta: float) -> float:
         single = sum(n * bounds.upper for bounds, n in known if bounds is not None)
         return math.log(max(single, TINY)) - log_delta
 
-    low, high = last_true(lambda x: excess(x) > 0.0, *JUMPS, steps=6)
-    above, below = excess(low), excess(high)
-    for _ in range(3):  # the logarithm falls smoothly: chords
+    # Where the mass beyond is that is not far beyond where delta is.
+    high = JUMPS[0]
+    for pair, n in steep:
+        cuts = pair.cuts(1.0)
+        assert cuts is not None
+        high = max(high, math.log(max(cuts.highest(math.exp(log_delta) / n), 1e-300)))
+    low = high = min(high, JUMPS[1])
+    above = below = excess(high)
+    while above <= 0.0 and low > JUMPS[0]:
+        high, below, low = low, above, max(low - 0.5, JUMPS[0])
+        above = excess(low)
+    while below >= 0.0 and high < JUMPS[1]:
+        low, above, high = high, below, min(high + 0.5, JUMPS[1])
+        below = excess(high)
+    for _ in range(2):  # the logarithm falls smoothly: chords
         if not above > 0.0 > below:
             break
         x = low + (high - low) * min(max(above / (above - below), 0.05), 0.95)

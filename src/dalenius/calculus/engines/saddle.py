@@ -34,12 +34,12 @@ NEAR = np.concatenate((1 - 0.5 ** np.arange(1.0, 11.0), 1 + 0.5 ** np.arange(1.0
 class Moments:
     """K(s) = log M(s) of a sum, or a bound on it, on a geometric grid that grows on demand."""
 
-    def __init__(self, terms: Terms, start: float = 1e-2) -> None:
+    def __init__(self, terms: Terms, start: float = 1e-2, decades: int = 3) -> None:
         self.terms = terms
         self.s: Reals = np.empty(0)
         self.k: Reals = np.empty(0)
         self._low = self._high = min(max(start, 1e-10), 1e8)
-        self._grow(up=True, decades=3)
+        self._grow(up=True, decades=decades)
         while np.isfinite(self.k).sum() < 8 and self._low > 10 * NARROW:
             self._grow(up=False)
 

@@ -42,13 +42,13 @@ def crossings(
         away = 1.0 if upper else -1.0
         while True:
             if x not in points:
-                if not 0.0 < x < largest or len(points) + lost == MOST_EVALUATIONS:
+                if not 0.0 < x < largest or len(points) + lost >= MOST_EVALUATIONS:
                     return None
                 delta = bounds(x)
                 while not TINY < delta.lower <= delta.upper < 1.0:
                     # Too far out for digits, as where log delta falls ever faster: back to where there are some.
                     near = max((y for y in points if y < x), default=x)
-                    if near == x or delta.upper >= target or len(points) + lost == MOST_EVALUATIONS:
+                    if near == x or delta.upper >= target or len(points) + lost >= MOST_EVALUATIONS:
                         return None
                     lost, x = lost + 1, near + (x - near) / BACK
                     delta = bounds(x)

@@ -33,7 +33,7 @@ import math
 
 import numpy as np
 
-from dalenius.calculus.engines.contour import Contour
+from dalenius.calculus.engines.contour import Contour, exp_up
 from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Reals
@@ -57,15 +57,23 @@ ORDINARY = 256
 """What a loss that is no list of atoms is taken to cost at a node."""
 
 
-class SmoothedLine(Contour):
-    """The contour of a sum of losses and a tiny Gaussian one."""
+class Smoothing(Contour):
+    """The line of a measure of losses and a tiny Gaussian one, which the line of that measure is made with.
 
-    loose = LOOSE
+    What is said above of the mean over L holds for measures of any mass.
+    """
 
-    def __init__(self, moments: Moments, saddle: Saddle) -> None:
-        self.moments, self.c = moments, saddle.c
-        size = sum(len(pair.as_atoms.loss) if pair.as_atoms else ORDINARY for pair, _ in moments.terms)
-        self.tiers = ((1e-10, min(MOST_NODES, MOST_WORK // size)),)
+    loose, most_growth = LOOSE, math.inf
+    """How much noise delta bears, and how often that a line may have before it is given up."""
+    beside = False
+    """Whether the delta of the saddle is that of other measures, too, beside which this one may be little."""
+
+    def _lay_smoothed(self, saddle: Saddle, noise: GaussianPair) -> None:
+        """Draw the line with this noise; the saddle knows of it."""
+        raise NotImplementedError
+
+    def _choose(self, saddle: Saddle) -> None:
+        """Draw the line with as much noise as epsilon allows."""
         aim = WIDTH * max(saddle.epsilon, LEAST)
         # At the largest loss c is huge, and roundings of c times epsilon are what limits the bracket of delta.
         loose = max(self.loose, min(64 * UNIT * self.c * abs(saddle.epsilon), 0.1))
@@ -76,22 +84,23 @@ class SmoothedLine(Contour):
                 break
             # Where few atoms carry the mass near epsilon, the density is larger than an even spread would make it.
             bounds, excess = self._smoothed(saddle.epsilon)
-            allowed = aim * self.c * bounds.upper
+            whole = exp_up(min(saddle.log_delta, 0.0)) if self.beside else 0.0
+            allowed = aim * self.c * max(bounds.upper, whole)
             if excess <= 2 * allowed or allowed == 0.0:
                 return
             variance = self.variance / min(excess / allowed, 8.0) ** 2
-        while self.is_long and self.variance < 1.0:
+        most = min(1.0, self.most_growth * variance)
+        while self.is_long and self.variance < most:
             self._smooth(saddle, 2 * self.variance)
 
     def _smooth(self, saddle: Saddle, variance: float) -> None:
         self.is_long = False
         noise = GaussianPair(math.sqrt(variance))
-        self.terms = (*self.moments.terms, (noise, 1))
         self.variance = noise.mu**2
         added = self.variance / 2 * saddle.s * (saddle.s + 1)
         log_mgf = saddle.log_mgf + self.variance / 2 * self.c * (self.c + 1)
         self._flat = None
-        self._lay(saddle._replace(k=saddle.k + added * (1 + 8 * UNIT), log_mgf=log_mgf))
+        self._lay_smoothed(saddle._replace(k=saddle.k + added * (1 + 8 * UNIT), log_mgf=log_mgf), noise)
 
     def _first_good(self, edges: Reals, pieces: Reals, log_share: float) -> tuple[float, float]:
         reach, tail = super()._first_good(edges, pieces, log_share)
@@ -122,6 +131,22 @@ class SmoothedLine(Contour):
         ).upper
         excess = self.variance * math.exp(self.variance / 8) * density * (1 + 8 * UNIT)
         return Bounds(low - self.aliases.at(epsilon), min(1.0, high)), excess
+
+
+class SmoothedLine(Smoothing):
+    """The contour of a sum of losses and a tiny Gaussian one."""
+
+    most_nodes = MOST_NODES
+
+    def __init__(self, moments: Moments, saddle: Saddle) -> None:
+        self.moments, self.c = moments, saddle.c
+        size = sum(len(pair.as_atoms.loss) if pair.as_atoms else ORDINARY for pair, _ in moments.terms)
+        self.tiers = ((1e-10, min(self.most_nodes, MOST_WORK // size)),)
+        self._choose(saddle)
+
+    def _lay_smoothed(self, saddle: Saddle, noise: GaussianPair) -> None:
+        self.terms = (*self.moments.terms, (noise, 1))
+        self._lay(saddle)
 
 
 class RoughLine(SmoothedLine):

@@ -30,6 +30,7 @@ releases that overlap in time, of several analysts in several processes, are one
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -168,12 +169,21 @@ class Filter(ABC):
             names = checks.either([kind.__name__ for kind in self.prices])
             implied = budget.as_budget() if hasattr(budget, "as_budget") else None
             hint = f" {implied!r} implies it." if isinstance(implied, self.prices) else ""
+            if not isinstance(budget, Guarantee):
+                hint = f" Write it as a promise: {self._like_promise(budget)}."
             raise InvalidParameter(
                 f"this session's budget is {self.promise!r}, so a release is paid in {names}, not {budget!r}.{hint}"
             )
         if not any(found.numbers.values()):
             raise InvalidParameter(f"the budget of the release is {budget!r}; it must be above 0.")
         return found
+
+    def _like_promise(self, number: object) -> str:
+        """A budget of this kind for somebody who gave a number: `dp.ZCDP(0.01)`."""
+        numbers = {name: f"{value:g}" for name, value in self.promise.numbers.items()}
+        plain = isinstance(number, int | float) and not isinstance(number, bool) and 0 < number < math.inf
+        numbers[str(self.promise.leading)] = f"{number:g}" if plain else "0.01"
+        return f"dp.{self.promise.name}({', '.join(numbers.values())})"
 
     def charge(self, loss: Loss, budget: Guarantee, room: Cost) -> Cost:
         """What is charged: the price as it was declared, rounded as a total would be, or what the loss comes to.

@@ -21,6 +21,7 @@ from dalenius.calculus.loss import checked as checked_loss
 from dalenius.calculus.pairs.pair import Bounds
 from dalenius.core import checks, notebook
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.habits import Hinted
 from dalenius.errors import InvalidParameter, LedgerError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ READ = 4
 """Digits of a promise that people read; records have all of them."""
 
 
-class Guarantee(ABC):
+class Guarantee(Hinted, ABC):
     """A promise about a release, comparable with the loss that keeps it or not.
 
     A kind says `tag`, `parameters`, `leading`, `view`, `measure` and `loss`; one that can be a budget also `currency`

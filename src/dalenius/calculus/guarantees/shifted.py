@@ -92,7 +92,7 @@ def _by_mu(loss: Loss, delta: float | None) -> Box:
 
 def _wild_box(loss: Loss, delta: float | None) -> Box:
     """(mu(e)^2, d) of a loss that is (e, d)-DP and has no mu."""
-    least = loss.delta_at_infinity()
+    least = max(side.infinite for side in loss.directions)
     # The least delta is a sum of rounded products; a hair more is a bound on it in any case.
     at = least * (1 + 1e-12) if delta is None else delta
     epsilon = loss.epsilon(at) if at > 0 else math.inf

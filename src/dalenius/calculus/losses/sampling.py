@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.mixture_of_gaussians import MOST_SIGMAS, mixture_pair
-from dalenius.calculus.losses.neighbours import chained_above, to_replace_one
+from dalenius.calculus.losses.neighbours import to_replace_one
 from dalenius.calculus.losses.tables import finite_pair, single_pair
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.known import worst_of
+from dalenius.calculus.pairs.known import GroupOf, worst_of
+from dalenius.calculus.pairs.laplace import LaplacePair
+from dalenius.calculus.pairs.opposed import opposed, opposed_laplace
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
@@ -27,8 +29,9 @@ def poisson_sampled(loss: Loss, rate: float, adjacency: Adjacency = ADD_REMOVE) 
 
     For replace-one neighbours, what is sampled may be the one record or the other: the pair of Gaussian noise is
     (1-rate) N(0, 1) + rate N(mu, 1) against (1-rate) N(0, 1) + rate N(-mu, 1), which is attained and holds under
-    composition (proof in docs/batches.md). Any other loss is followed along the chain remove, add, which is an upper
-    bound; the lower end then is that of a record replaced by one that changes nothing.
+    composition, and Laplace noise likewise. For any other loss the two records are taken to be as far apart, test by
+    test, as the loss allows: an upper bound, attained by noise added to a number (proof in docs/batches.md). The lower
+    end then is that of a record replaced by one that changes nothing.
 
     Parameters
     ----------
@@ -83,11 +86,17 @@ def _replaced(loss: Loss, rate: float) -> Loss:
     if not 0.0 < rate < 1.0 or not (loss.terms_remove or loss.terms_add):
         return to_replace_one(poisson_sampled(loss, rate))
     name = f"poisson_sampled({loss.expression}, rate={rate:.12g}, adjacency=replace_one)"
-    if not isinstance(pair, GaussianPair) or pair.mu > MOST_SIGMAS:
-        sampled = poisson_sampled(loss, rate)
-        return chained_above(sampled, sampled.terms_remove[0][0].lower, name)
-    side = ((pair.mu, rate),)
-    return Loss.symmetric(mixture_pair(side, side), REPLACE_ONE, name)
+    if isinstance(pair, GaussianPair) and pair.mu <= MOST_SIGMAS:
+        side = ((pair.mu, rate),)
+        return Loss.symmetric(mixture_pair(side, side), REPLACE_ONE, name)
+    sampled = poisson_sampled(loss, rate)
+    step = worst_of(sampled.terms_remove, sampled.terms_add)
+    known = None if step is None else GroupOf(step, 2)
+    if isinstance(pair, LaplacePair):
+        below, above = opposed_laplace(pair.shift, rate)
+        return Loss.symmetric(Bracket(below, above, known), REPLACE_ONE, name)
+    above = opposed(finite_pair(loss)[1], rate)
+    return Loss.symmetric(Bracket(sampled.terms_remove[0][0].lower, above, known), REPLACE_ONE, name)
 
 
 def cp(loss: Loss, p: float) -> Loss:

@@ -37,7 +37,7 @@ def finite_pair(loss: Loss) -> tuple[Atoms, Atoms]:
 def epsilon_grid(loss: Loss) -> Reals:
     """0 and points up to where delta is beyond notice."""
     largest = max(side.largest for side in loss.directions)
-    floor = loss.delta_at_infinity()
+    floor = max(side.infinite for side in loss.directions)
     reach = loss.epsilon(floor * (1 + 1e-9) + min(1e-25, 1e-6 * loss.delta(0.0)))
     reach = largest if math.isfinite(largest) and largest < 1.5 * reach else reach
     reach = min(reach, LAST_EPSILON)

@@ -9,10 +9,8 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.lognormal_sums import allocated
 from dalenius.calculus.pairs.pair import Pair
 
-SMALLEST, LARGEST = 0.01, 2.0
+SMALLEST, LARGEST = 1e-3, 25.0
 """Outside this range of mu nothing is amplified: the step counts as if it were known."""
-MOST_INFINITE = 1e-8
-"""Where more than this of the table lies beyond its end, likewise."""
 
 
 class AllocationPair(Bracket):
@@ -33,8 +31,7 @@ class AllocationPair(Bracket):
         below: Pair = GaussianPair(mu * math.sqrt(chosen / steps) * (1 - 1e-12))
         above: Pair = known
         if part > 1 and SMALLEST <= mu <= LARGEST:
-            from_below, from_above = allocated(mu, part)[added]
-            above = from_above if from_above.infinite <= MOST_INFINITE else known
+            from_below, above = allocated(mu, part)[added]
             below = from_below if chosen == 1 else below
         super().__init__(below, above, known)
         for name, value in (("mu", mu), ("steps", steps), ("chosen", chosen), ("added", added)):

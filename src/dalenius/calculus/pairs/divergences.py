@@ -50,7 +50,10 @@ def zcdp(terms: Terms) -> float:
 
 
 def _steepest(terms: Terms) -> float:
-    """sup over orders of D_order / order: each cell of an order grid by its right and left ends."""
+    """sup over orders of D_order / order: each cell of an order grid by the chord of its ends.
+
+    log M is convex, so bounds on it at two orders bound it between them by the line through both.
+    """
     if not terms:
         return 0.0
     slope = sum(n * pair.asymptote[0] for pair, n in terms)
@@ -70,19 +73,37 @@ def _steepest(terms: Terms) -> float:
         s = orders - 1.0
         return np.minimum.accumulate((log_mgf(terms, s) / s)[::-1])[::-1]
 
-    # Divergences grow with the order: on a cell, D / order is at most (D at the right) / (left end).
-    left, right = edges[:-1], edges[1:]
+    at = divergence(edges[1:]) * (1 + 8 * UNIT)
+    left, right, at_right = edges[:-1], edges[1:], at
+    at_left = np.append(at[0], at[:-1])  # divergences grow with the order
     for _ in range(12):
-        bounds = divergence(right) * (1 + 8 * UNIT)
-        reached = max(best, float((bounds / right).max()))
-        bounds = bounds / left
+        reached = max(best, float((at_right / right).max()))
+        bounds = _highest(left, right, at_left, at_right)
         open_ = bounds > reached * (1 + 1e-9)
         best = max(best, float(bounds[~open_].max(initial=0.0)))
-        if not open_.any():
-            return best
-        left, right = left[open_], right[open_]
-        if len(left) > 2000:
+        left, right, at_left, at_right = left[open_], right[open_], at_left[open_], at_right[open_]
+        if not open_.any() or len(left) > 2000:
             break
         cuts = left[:, None] + (right - left)[:, None] * np.linspace(0.0, 1.0, 9)
+        inner = divergence(cuts[:, 1:-1].ravel()).reshape(len(cuts), -1) * (1 + 8 * UNIT)
+        values = np.concatenate((at_left[:, None], inner, at_right[:, None]), axis=1)
         left, right = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
-    return max(best, float((divergence(right) * (1 + 8 * UNIT) / left).max()))
+        at_left, at_right = values[:, :-1].ravel(), values[:, 1:].ravel()
+    return max(best, float(_highest(left, right, at_left, at_right).max(initial=0.0)))
+
+
+def _highest(left: Reals, right: Reals, at_left: Reals, at_right: Reals) -> Reals:
+    """The largest D_order / order between two orders, from the divergences there: of a chord, and by monotonicity.
+
+    A chord a + b s of log M, divided by s (1 + s), has its largest value where b s^2 + 2 a s + a = 0 if a < 0; next to
+    there it is flat, so roundings of s do no harm.
+    """
+    s, t = left - 1.0, right - 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        b = (at_right * t - at_left * s) / (t - s)
+        a = at_left * s - b * s
+        top = np.where((a < 0) & (b > 0), (-a + np.sqrt(np.maximum(a * a - a * b, 0.0))) / b, s)
+        top = np.clip(np.nan_to_num(top, nan=0.0), s, t)
+        chord = (at_left * s + b * (top - s)) / (top * (1 + top)) * (1 + 64 * UNIT)
+    plain = at_right / left
+    return np.asarray(np.where(np.isfinite(chord) & (s > 0), np.minimum(plain, chord), plain))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,12 @@ class GaussianPair(Pair):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GaussianPair) and self.square == other.square
 
-    def __hash__(self) -> int:
+    @cached_property
+    def _hash(self) -> int:
         return hash(self.square)
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __repr__(self) -> str:
         return f"GaussianPair(mu={self.mu!r})"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalenius.calculus.pairs.pair import UNIT, Complexes, Reals, Tilted, in_cells
+from dalenius.calculus.pairs.panels import parted
 
 CUT = 45.0
 """Quadrature nodes whose weight is below exp(-CUT) of the largest are dropped, and charged to the error."""
@@ -157,26 +158,43 @@ def strip(mu: float, m: float, reach: float) -> tuple[float, float]:
     return a, a * a / 2 + reach * mu * a + min(0.0, m) * math.log(math.cos(mu * a / 2))
 
 
+PARTS = (0.05, 0.08, 0.13, 0.2, 0.32, 0.5, 0.7, 1.0)
+
+
 @lru_cache(maxsize=1024)
 def step_for(mu: float, rate: float, m: float, reach: float, digits: float) -> float:
     """The largest step whose error bound (see trapezoid) is exp(-digits) relative, for |Im m| up to `reach`.
 
-    Where that takes many nodes the L1 norm on Im x = a is computed rather than bounded, on the window alone:
-    |exp(i t log w)| = exp(-t arg w), and arg w is tiny where exp(z) is. For real x let u = m log w - x^2/2,
-    |u''| <= bend. On a cell of width `gap` u is at most the larger of its ends + bend gap^2/8, its mean at
-    least that of the ends - bend gap^2/8, and arg w at most that at the right end.
+    Where that takes many nodes only the window is looked at. There |w| shrinks by no more than 1 - q (1 - cos(mu a)),
+    q the share g exp(z)/w, which like arg w is largest at the right end. Where that is not enough the L1 norm on
+    Im x = a is computed rather than bounded: |exp(i t log w)| = exp(-t arg w), and arg w is tiny where exp(z) is. For
+    real x let u = m log w - x^2/2, |u''| <= bend. On a cell of width `gap` u is at most the larger of its ends + bend
+    gap^2/8, its mean at least that of the ends - bend gap^2/8, and arg w at most that at the right end.
 
     The window is closed by vertical sides at half nodes x, less than 1 beyond its ends, where the kernel
     1/(exp(-2 pi i (x + i y)/h) - 1) of the residue theorem is below exp(-2 pi y/h), and the integrand below
     exp(u(x) + y^2/2 + t arg w) cos(mu y/2)^min(m, 0). With v = g exp(z)/(1-g), the derivative of arg w by y,
     mu Re (v exp(i mu y)/(1 + v exp(i mu y))), falls with y where v <= 1 and grows where v >= 1: arg w is at
-    most y/a times the larger of mu a v/(1+v) and its value at y = a. So are y^2/2 and -log cos, which are
-    convex, y/a times theirs. Hence, if 2 pi a/h is at least the sum of the three at y = a, the side is at
-    most a exp(u(x)); see `trapezoid`.
+    most y/a times the larger of mu a v/(1+v) and its value at y = a. So are y^2/2, -log cos and, for mu a <= pi/2,
+    -log(1 - q (1 - cos)), which are convex, y/a times theirs. Hence, if 2 pi a/h is at least the sum of the three at
+    y = a, the side is at most a exp(u(x)); see `trapezoid`.
     """
     a, growth = strip(mu, m, reach)
     best = 2 * math.pi * a / (growth + digits)
     low, high = window(mu, rate, m)
+    if (high - low) / best < 100:
+        return best
+    far = rate * math.exp(min(mu * (high + 1.0) - mu * mu / 2, 700.0))
+    share = far / (1.0 - rate + far)
+    for part in PARTS:
+        a = part * min(1.5 / mu, 8.5)
+        theta = mu * a
+        turn_there = math.atan2(far * math.sin(theta), 1.0 - rate + far * math.cos(theta))
+        widening = a * a / 2
+        if m < 0:
+            widening += m * max(math.log(math.cos(theta / 2)), math.log1p(-share * (1.0 - math.cos(theta))))
+        sides = reach * max(theta * share, turn_there) + widening
+        best = max(best, min(2 * math.pi * a / max(reach * turn_there + widening + digits, sides), 0.5))
     if (high - low) / best < 1000:
         return best
     bend = 1.0 + abs(m) * mu * mu / 4
@@ -225,7 +243,7 @@ def size_for(mu: float, rate: float, m: float, reach: float) -> float:
     return (high - low) / step_for(mu, rate, m, reach, 40.0)
 
 
-MOST_TILT = 1e6
+MOST_TILT, FEW_TILTS = 1e6, 1e3
 MOST_WORK = 1e9
 
 
@@ -369,6 +387,77 @@ def envelope_for(mu: float, rate: float, added: bool, c: float, level: float) ->
     return Envelope(*stepped(rule.spread, smooth, law, level), smooth)
 
 
+MANY, MUCH = 60.0, 0.1
+"""How often a uniform law must occur to be enough, and how much of the variance must be its."""
+
+
+class Uniform(NamedTuple):
+    """Uniform laws that a law of L is at least: shares p, widths w. Many steps need no more to decay.
+
+    What is left has a transform of at most 1 - p, and that of a uniform law is sin(y)/y, y = t w/2, which falls until
+    y = 2.5 and is nowhere as large again.
+    """
+
+    shares: Reals
+    widths: Reals
+    variance: float
+    """Roughly that of all of the law."""
+
+    def serves(self, times: int, much: float = MUCH) -> bool:
+        """Whether so many steps decay far enough, and not much later than they do."""
+        enough = times * float(self.shares.max()) >= MANY
+        return enough and float((self.shares * self.widths**2).max()) / 12 >= much * self.variance
+
+    def on(self, t: Reals) -> Reals:
+        """A bound on |M(c + iu)|/M(c) for all u >= t."""
+        y = np.multiply.outer(0.5 * self.widths, t)
+        falling = np.minimum(y, 2.5)
+        size = np.minimum(np.sin(falling) / np.maximum(falling, 1e-300), 1 / np.maximum(y, 1.0))
+        size[y < 1e-8] = 1.0
+        bound = 1.0 - self.shares[:, None] * (1.0 - size)
+        return np.asarray(bound.min(axis=0) + 1e-15)
+
+
+NOTHING = Uniform(np.zeros(1), np.zeros(1), math.inf)
+FALLS = np.array([0.5, 1.0, 2.0, 3.0])
+
+
+def uniform_in(log_density: Reals, loss: Reals, log_slope: Reals, dip: float, variance: float) -> Uniform:
+    """Uniform laws in that with this density by x, relative to its mass.
+
+    At places x in a row, between which the log density dips by no more than `dip` below the lower one; the loss is
+    monotone in x, and so is the logarithm of its slope. The density by the loss is that by x over the slope.
+    """
+    keep = log_density > float(log_density.max()) - FALLS[:, None]
+    first, last = keep.argmax(axis=1), keep.shape[1] - 1 - keep[:, ::-1].argmax(axis=1)
+    widths = np.abs(loss[last] - loss[first])
+    least = np.array([log_density[i : j + 1].min() for i, j in zip(first, last, strict=True)])
+    shares = widths * np.exp(least - dip - np.maximum(log_slope[first], log_slope[last])) * (1 - 1e-9)
+    return Uniform(np.minimum(shares, 1.0), widths * (1 - 1e-9), variance)
+
+
+def variance_of(weights: Reals, loss: Reals) -> float:
+    """That of a discrete law of mass 1."""
+    return float(weights @ (loss - float(weights @ loss)) ** 2)
+
+
+@lru_cache(maxsize=64)
+def uniform_for(mu: float, rate: float, added: bool, c: float) -> Uniform:
+    """That of the tilted law, at the nodes of its rule: m log w has no curvature above |m| mu^2/4."""
+    m = -c if added else 1.0 + c
+    rule = trapezoid(mu, rate, added, c, 0.0)
+    gaps = np.diff(rule.x)
+    if len(gaps) < 8 or float(gaps.max()) > 1.5 * float(gaps.min()):  # nodes between two modes were left out
+        return NOTHING
+    gap = float(gaps.max())
+    log_w = -rule.loss if added else rule.loss
+    log_slope = math.log(mu * rate) + mu * rule.x - mu * mu / 2 - log_w
+    dip = max(m, 0.0) * (mu * gap) ** 2 / 32
+    return uniform_in(
+        np.log(rule.weights / gap), rule.loss, log_slope, dip, variance_of(rule.weights, rule.loss)
+    )
+
+
 class Law(NamedTuple):
     """A discrete law whose transform is within `error` of M(c + i t)/M(c), for |t| up to some reach."""
 
@@ -452,34 +541,26 @@ def bulk(
     long, tall = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
     widest = min(0.5, 1.4 / (mu * tall), math.sqrt(60.0 / max(-m, 1.0)) / (mu * tall))
     odds = math.log(rate) - math.log1p(-rate) - mu * mu / 2
-    centres: list[float] = []
-    halves: list[float] = []
-    growths: list[float] = []
-    at, end = ends
-    while at < end:
-        r = min(widest, (end - at) / 2)
-        for _ in range(8):
-            right = at + (1 + long) * r
-            q = 1.0 / (1.0 + math.exp(-min(max(odds + mu * right, -700.0), 700.0)))
-            turn = reach * mu * tall * min(1.0, 2 * q)
-            steep = max(abs(at), abs(right)) + r + abs(m) * mu * q
-            if turn * r <= 10.0 and steep * r <= 15.0:
-                break
-            r = min(10.0 / max(turn, 1e-300), 15.0 / steep, r)
-        if turn * r > 20.0 or steep * r > 30.0 or len(centres) >= MOST_PANELS or at + 2 * r == at:
-            return None
-        theta = mu * tall * r
-        growth = turn * r + (tall * r) ** 2 / 2 + min(0.0, m) * math.log(math.cos(theta / 2))
-        centres.append(at + r)
-        halves.append(r)
-        growths.append(growth + steep * r * (long - 0.95))
-        at += 2 * r
-    half = np.array(halves)
-    x = np.array(centres)[:, None] + half[:, None] * GAUSS
+
+    def look(left: Reals, half: Reals) -> tuple[Reals, ...]:
+        right = left + (1 + long) * half
+        q = 1.0 / (1.0 + np.exp(-np.clip(odds + mu * right, -700.0, 700.0)))
+        turn = reach * mu * tall * np.minimum(1.0, 2 * q) * half
+        steep = (np.maximum(np.abs(left), np.abs(right)) + half + abs(m) * mu * q) * half
+        growth = turn + (tall * half) ** 2 / 2 + steep * (long - 0.95)
+        if m < 0:
+            growth += m * np.log(np.cos(mu * tall / 2 * half))
+        return np.ceil(np.maximum(turn / 10.0, steep / 15.0)), growth
+
+    found = parted(*ends, widest, look, MOST_PANELS)
+    if found is None:
+        return None
+    left, half, growths = found
+    x = (left + half)[:, None] + half[:, None] * GAUSS
     log_w, noise = log_mixture(mu * x - mu * mu / 2, rate)
     exponent = m * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi) - log_scale
     weights = np.exp(exponent) * (half[:, None] * GAUSS_WEIGHTS)
-    each = np.exp(exponent.max(axis=1) + np.array(growths)) * half
+    each = np.exp(exponent.max(axis=1) + growths) * half
     error = 64 / 15 * RHO ** (-2 * len(GAUSS)) / (1 - RHO**-2) * float(each.sum())
     rounding = UNIT * (
         (abs(m) + reach) * (noise + 8 * (np.abs(mu * x) + mu * mu + np.abs(log_w))) + 2 * x * x + 64.0

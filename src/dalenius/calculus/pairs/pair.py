@@ -74,6 +74,7 @@ class Part(ABC):
 
     infinite: ClassVar[float] = 0.0
     atomic: ClassVar[None] = None
+    as_atoms: ClassVar[None] = None
 
     @abstractmethod
     def log_mgf(self, s: Reals) -> Reals:
@@ -121,6 +122,10 @@ class Cuts(ABC):
     @abstractmethod
     def highest(self, mass: float) -> float:
         """A level with P-mass about `mass` beyond it."""
+
+    @abstractmethod
+    def log_beyond(self, level: float) -> float:
+        """An upper bound on the log of the P-mass that is not `below(level)`."""
 
     @abstractmethod
     def crowd(self, low: float, high: float, s: float) -> float:

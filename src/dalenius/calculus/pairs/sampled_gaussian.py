@@ -47,7 +47,7 @@ class SampledGaussianPair(SampledPair):
 
     base: GaussianPair
 
-    def _order(self, c: float) -> float:
+    def _order(self, c: Any) -> Any:
         """The power of w whose mean is M(c)."""
         return -c if self.added else 1.0 + c
 
@@ -63,8 +63,14 @@ class SampledGaussianPair(SampledPair):
         return mixture.log_moments_up(self.base.mu, self.rate, s, self.added)
 
     def log_mgf(self, s: Reals) -> Reals:
-        result = mixture.log_moments(self.base.mu, self.rate, -s if self.added else 1.0 + s)
         far = s * self.base.mu > FAR_TILT
+        orders = self._order(s)
+        if len(s) == 1 and 0.0 != orders[0] != 1.0 and abs(orders[0]) * self.base.mu < mixture.FEW_TILTS:
+            # A line through s will use this rule as well.
+            return np.array(
+                [mixture.trapezoid(self.base.mu, self.rate, self.added, float(s[0]), 0.0).log_scale]
+            )
+        result = mixture.log_moments(self.base.mu, self.rate, orders)
         if self._whole is not None and far.any():
             result[far] = self._whole.log_mgf(s[far])
         return result
@@ -87,6 +93,10 @@ class SampledGaussianPair(SampledPair):
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         if self._whole is not None and c * self.base.mu > FAR_TILT:
             return self._whole.envelope(c, t, times)
+        if times >= mixture.MANY:
+            uniform = mixture.uniform_for(self.base.mu, self.rate, self.added, c)
+            if uniform.serves(times):
+                return uniform.on(t)
         return mixture.envelope_for(self.base.mu, self.rate, self.added, c, mixture.level_for(times)).on(t)
 
     @property
@@ -95,6 +105,13 @@ class SampledGaussianPair(SampledPair):
 
     def cuts(self, level: float) -> Cuts | None:
         """Cuts so sharp that they bend log densities more than a tilt to an outcome around the level does."""
+        return self._unit_cuts if level == 1.0 else self._cuts(level)
+
+    @cached_property
+    def _unit_cuts(self) -> Cuts | None:
+        return self._cuts(1.0)
+
+    def _cuts(self, level: float) -> Cuts | None:
         mu = self.base.mu
         if self.rate > MOST_CUT or mu < LEAST_CUT or not 0 < level < math.inf:
             return None

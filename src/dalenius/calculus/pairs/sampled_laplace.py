@@ -26,6 +26,10 @@ from dalenius.calculus.pairs.sampled import SampledPair, before_sampling
 from dalenius.calculus.pairs.twice_sampled_laplace import two_continuous
 
 MOST_PANELS = 4000
+EVEN = 0.3
+"""An interval no longer than this has panels of one width: what limits them hardly differs between its ends."""
+MUCH = 0.006
+"""Nodes are few here: lines may be longer than for `mixture.MUCH`."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,10 @@ class SampledLaplacePair(SampledPair):
         return rule.along(t)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
+        if times >= mixture.MANY and self.base.shift >= 6 * MUCH:  # else atoms are nearly all
+            uniform = uniform_for(self.base.shift, self.rate, self.added, c)
+            if uniform.serves(times, MUCH):
+                return uniform.on(t)
         return envelope_for(self.base.shift, self.rate, self.added, c, mixture.level_for(times)).on(t)
 
     def beside_atoms(self, c: float, t: Reals) -> Reals:
@@ -158,22 +166,44 @@ def nodes_between(
     centres: list[float] = []
     halves: list[float] = []
     growths: list[float] = []
+
+    def moves(right: float, r: float) -> tuple[float, float, float]:
+        """How far the phase turns, u climbs and |w|^m falls short on a panel whose ellipse ends at `right`."""
+        right = math.exp(min(right, 700.0)) * rate
+        q = right / (1.0 - rate + right)
+        turn = reach * math.atan2(right * math.sin(tall * r), 1.0 - rate + right * math.cos(tall * r))
+        shrunk = -4 * min(q * (1 - q), 0.25) if q < 0.5 else -1.0
+        fall = min(0.0, order) / 2 * math.log1p(shrunk * math.sin(tall * r / 2) ** 2)
+        return turn, (0.5 + abs(order) * q) * r, fall
+
+    def shorter(turn: float, steep: float, fall: float) -> float:
+        return max(0.3, min(15.9 / max(turn, 15.0), 7.9 / max(steep, 7.0), math.sqrt(7.9 / max(fall, 7.0))))
+
+    if high - low <= EVEN:
+        # All of them grow with the right end: what is narrow enough there is so everywhere.
+        for at, end in pieces:
+            r = min(widest, (end - at) / 2)
+            while max((now := moves(end + (long - 1) * r, r))[0] / 16.0, now[1] / 8.0, now[2] / 8.0) > 1.0:
+                r *= shorter(*now)
+            count = math.ceil((end - at) / (2 * r)) if end > at else 0
+            if len(centres) + count > MOST_PANELS:
+                return None
+            if count:
+                r = (end - at) / (2 * count)
+                turn, steep, fall = moves(end + (long - 1) * r, r)
+                centres += (at + r * (2 * np.arange(count) + 1)).tolist()
+                halves += [r] * count
+                growths += [turn + (long - 0.99) * steep + fall] * count
+        pieces = []
     for at, end in pieces:
         while at < end:
             rest = (end - at) / 2
             r = min(widest, rest)
             while True:
-                right = math.exp(min(at + (1 + long) * r, 700.0)) * rate
-                q = right / (1.0 - rate + right)
-                turn = reach * math.atan2(right * math.sin(tall * r), 1.0 - rate + right * math.cos(tall * r))
-                steep = (0.5 + abs(order) * q) * r
-                shrunk = -4 * min(q * (1 - q), 0.25) if q < 0.5 else -1.0
-                fall = min(0.0, order) / 2 * math.log1p(shrunk * math.sin(tall * r / 2) ** 2)
+                turn, steep, fall = moves(at + (1 + long) * r, r)
                 if turn <= 16.0 and steep <= 8.0 and fall <= 8.0:
                     break
-                r *= max(
-                    0.3, min(15.9 / max(turn, 15.0), 7.9 / max(steep, 7.0), math.sqrt(7.9 / max(fall, 7.0)))
-                )
+                r *= shorter(turn, steep, fall)
             if len(centres) >= MOST_PANELS or at + r == at:
                 return None
             growth = turn + (long - 0.99) * steep + fall
@@ -284,6 +314,21 @@ def envelope_for(e: float, rate: float, added: bool, c: float, level: float) -> 
     if first is None:
         return Envelope(np.zeros(1), np.ones(1), smooth)
     return Envelope(*stepped(first.spread, smooth, law, level), smooth)
+
+
+@lru_cache(maxsize=64)
+def uniform_for(e: float, rate: float, added: bool, c: float) -> mixture.Uniform:
+    """As `mixture.uniform_for`, between the atoms: m log w has no curvature above |m|/4 in z."""
+    order = -c if added else 1.0 + c
+    rule = quadrature(e, rate, added, c, 0.0)
+    if rule is None:
+        return mixture.NOTHING
+    z = np.linspace(-e, e, 65)
+    log_w, _ = mixture.log_mixture(z, rate)
+    log_density = order * log_w - (z + e) / 2 - math.log(4) - rule.log_scale
+    dip = max(order, 0.0) * float(z[1] - z[0]) ** 2 / 32
+    variance = mixture.variance_of(rule.weights, rule.loss)
+    return mixture.uniform_in(log_density, log_w, math.log(rate) + z - log_w, dip, variance)
 
 
 MOST_CELLS = 600

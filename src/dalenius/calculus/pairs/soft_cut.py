@@ -63,6 +63,7 @@ WORTH = 60.0
 """Cells below exp of this, relative to the largest, add nothing that a float would show."""
 ANGLES = (1.5, 3.0, 4.5, 6.0)
 """Shifts theta of the line, in units of 1/sqrt(a)."""
+SOME, LITTLE = 30, 1e-15
 GROUP = 2
 """Cells that share a bound on exp(-t arg w), that at the left end of the first."""
 
@@ -96,6 +97,25 @@ class SoftCuts(Cuts):
 
     def jump(self, s: float) -> float:
         return max(0.0, self.log_odds + self.mu**2 * (-s if self.added else 1.0 + s))
+
+    def log_beyond(self, level: float) -> float:
+        low = self.place(level)
+        if self.added:
+            return self.log_normal_beyond(low)
+        without, record = self.log_normal_beyond(low), self.log_normal_beyond(low - self.mu)
+        return float(np.logaddexp(without, math.log(self.rate) + record))
+
+    def log_normal_beyond(self, low: float) -> float:
+        """An upper bound on the log of E P(a, a exp(mu (x - low))), x ~ N(0, 1).
+
+        That is the probability that x - log(G/a)/mu > low, G a gamma variable of shape a, and Markov's inequality
+        bounds it by E exp(s (x - low)) (G/a)^(-s/mu) = exp(s^2/2 - s low) Gamma(a - q) a^q / Gamma(a), q = s/mu < a.
+        """
+        mu, a = self.mu, self.sharpness
+        s = min(max(low, 0.0) / (1.0 + 1.0 / (mu * mu * a)), 0.9 * a * mu)
+        q = s / mu
+        bound = s * s / 2 - s * low + math.lgamma(a - q) - math.lgamma(a) + q * math.log(a)
+        return min(0.0, bound + 1e-12 * (1.0 + s * s + abs(s * low) + a * (1.0 + abs(math.log(a)))))
 
     def below(self, level: float) -> SoftPart:
         return part_of(self, None, self.place(level))
@@ -200,18 +220,19 @@ class SoftPart(Part):
 
     # -- real arguments --------------------------------------------------------------------------------
 
-    def window(self, m: float) -> tuple[float, float]:
+    def window(self, least: float, most: float) -> tuple[float, float]:
         """An interval outside which the log integrand m log w - x^2/2 + log D falls at slope STEEP or more.
 
-        At its ends it has fallen by CUT.
+        This holds for all orders m between two, since the slope grows with m. At its ends it has fallen by CUT.
         """
         mu, a = self.cuts.mu, self.cuts.sharpness
+        m = most
         tame = False
 
         def rises(x: float) -> float:
             """A lower bound on the slope, that holds left of x."""
             pull = 0.0 if self.high is None else mu * _drag(a, a * math.exp(min(mu * (x - self.high), 60.0)))
-            return -x + min(0.0, m) * mu * min(1.0, 2 * self.share(x)) - pull
+            return -x + min(0.0, least) * mu * min(1.0, 2 * self.share(x)) - pull
 
         def falls(x: float) -> float:
             """An upper bound on the slope, that holds right of x."""
@@ -250,9 +271,8 @@ class SoftPart(Part):
 
     def grid(self, least: float, most: float) -> tuple[Reals, Reals, Reals]:
         """Cells over the windows of orders between two: edges, log D - x^2/2 and log w there."""
-        ends = [self.window(m) for m in (least, most)]
         gap = self.narrowest / PER_WIDTH
-        first, last = (min(e[0] for e in ends) / gap, max(e[1] for e in ends) / gap)
+        first, last = (end / gap for end in self.window(least, most))
         # Rounded, so that orders of similar size find the same cells.
         return _grid(self, 64 * math.floor(first / 64), 64 * math.ceil(last / 64))
 
@@ -370,9 +390,28 @@ class SoftPart(Part):
         return float(weight @ np.abs(log_w - weight @ log_w))
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
-        if self.low is None:
-            return below_envelope(self, c, mixture.level_for(times)).on(t)
-        return part_envelope(self, c).at(t)
+        if self.low is not None:
+            return part_envelope(self, c).at(t)
+        if times >= mixture.MANY:
+            uniform = self._uniform(c)
+            if uniform.serves(times):
+                return uniform.on(t)
+        return below_envelope(self, c, mixture.level_for(times)).on(t)
+
+    def _uniform(self, c: float) -> mixture.Uniform:
+        """As `mixture.uniform_for`; D is log-concave."""
+        m, mu = self.order(c), self.cuts.mu
+        x, fixed, log_w = self.grid_for(m, m)
+        if len(x) > MOST_CELLS:
+            return mixture.NOTHING
+        gap = float(x[1] - x[0])
+        height = fixed + m * log_w
+        weights = np.exp(np.maximum(height - float(height.max()), -700.0))
+        total = float(weights.sum())
+        log_density = height - (float(height.max()) + math.log(total * gap))
+        variance = mixture.variance_of(weights / total, log_w)
+        log_slope = math.log(mu * self.cuts.rate) + mu * x - mu * mu / 2 - log_w
+        return mixture.uniform_in(log_density, log_w, log_slope, max(m, 0.0) * (mu * gap) ** 2 / 32, variance)
 
 
 @lru_cache(maxsize=256)
@@ -598,10 +637,14 @@ def part_nodes(
     outside += sliver * math.exp(float(upper[last]) - top)
     heights, peak = upper.tolist(), float(x[int(np.argmax(upper))])
     origin, final = float(x[0]), len(heights) - 1
+    calm, widest, likely = part.low is None, min(4.0 * part.narrowest, 1.0 / (mu * TALL)), math.inf
     while end - at > sliver:
-        r, growth = _calm(part, m, reach, at, end)
-        d = 0.0
-        most = growth_of_one
+        # Where one panel is not calm, none further right is; the next needs about the width that this one should have.
+        r, growth = _calm(part, m, reach, at, end) if calm else (0.0, math.inf)
+        calm = growth < math.inf
+        if not calm:
+            r = min(widest, likely, (end - at) / 2)
+        d, most = 0.0, growth_of_one
         while growth > most:
             q = min(1.0, 2 * part.share(at + (1 + LONG) * r))
             y = TALL * r
@@ -626,6 +669,8 @@ def part_nodes(
         halves.append(r)
         growths.append(growth)
         shifts.append(d)
+        if not calm:
+            likely = r * min(2.0, 0.95 * most / growth)
         at += 2 * r
     middle, half = np.array(centres), np.array(halves)
     nodes = (middle[:, None] + half[:, None] * NODES).ravel()
@@ -635,11 +680,10 @@ def part_nodes(
     log_d = part.log_weight(nodes)
     exponent = m * log_nodes + log_d - 0.5 * nodes * nodes - 0.5 * math.log(2 * math.pi)
     exponent += np.log(half[:, None] * WEIGHTS).ravel()
-    left = np.clip(
-        np.floor((middle - LONG * half - np.array(shifts) - x[0]) / gap).astype(int), 0, len(upper) - 1
-    )
-    right = np.clip(np.floor((middle + LONG * half - x[0]) / gap).astype(int), 0, len(upper) - 1)
-    peaks = np.array([upper[i : j + 1].max() for i, j in zip(left, right, strict=True)])
+    reached = np.array([middle - LONG * half - np.array(shifts), middle + LONG * half])
+    cells = np.clip(np.floor((reached - x[0]) / gap).astype(int), 0, len(upper) - 1)
+    cells[1] += 1
+    peaks = np.maximum.reduceat(np.append(upper, -math.inf), cells.T.ravel())[::2]
     with np.errstate(over="ignore"):  # then nothing is known
         each = np.exp(peaks - top + np.array(growths)) * half
     error = 64 / 15 * RHO**-64 / (1 - RHO**-2) * float(each.sum())
@@ -656,15 +700,15 @@ def part_nodes(
 
 
 def _calm(part: SoftPart, m: float, reach: float, at: float, end: float) -> tuple[float, float]:
-    """Half the width of a panel far left of all cuts, and the growth of the integrand there.
+    """Half the width of a panel far left of all cuts, and the growth of the integrand there; inf elsewhere.
 
     There |P(a, zeta)| <= |zeta|^a exp(|zeta|) / Gamma(a + 1) is negligible and v = g/(1-g) |exp(z)| at most 1/10, so
-    that |w| lies between 1 - g times 1 - v and 1 + v, and |arg w| is at most 1.06 v. Else an ordinary width, and inf.
+    that |w| lies between 1 - g times 1 - v and 1 + v, and |arg w| is at most 1.06 v.
     """
     mu, a = part.cuts.mu, part.cuts.sharpness
     widest = min(4.0 * part.narrowest, 1.0 / (mu * TALL))
     r = min(3.0, (end - at) / 2)
-    while part.low is None and r > widest:
+    while r > widest:
         right = at + (1 + LONG) * r
         v = math.exp(min(part.cuts.log_odds + mu * right, 0.0))
         growth = (TALL * r) ** 2 / 2 + 1.06 * reach * v + 2.2 * abs(m) * v + 1e-9
@@ -675,7 +719,7 @@ def _calm(part: SoftPart, m: float, reach: float, at: float, end: float) -> tupl
         if v <= 0.1 and far < -45.0 and growth <= MOST_GROWTH:
             return r, growth
         r *= 0.7
-    return min(widest, (end - at) / 2), math.inf
+    return r, math.inf
 
 
 def _log_cos(theta: float, q: float) -> float:
@@ -753,9 +797,16 @@ class PartEnvelope:
             self.rows.append((turn[groups], np.add.reduceat(weight, groups), rest))
 
     def at(self, t: Reals) -> Reals:
+        """The bound for t in increasing order, which falls: some at a time, until the last is good for all others."""
         best = np.ones(len(t))
-        for turn, weight, rest in self.rows:
-            best = np.minimum(best, np.exp(-np.multiply.outer(t, turn)) @ weight * (1 + 1e-9) + rest)
+        for start in range(0, len(t), SOME):
+            some = slice(start, start + SOME)
+            for turn, weight, rest in self.rows:
+                bound = np.exp(-np.multiply.outer(t[some], turn)) @ weight * (1 + 1e-9) + rest
+                best[some] = np.minimum(best[some], bound)
+            if start + SOME < len(t) and best[start + SOME - 1] < LITTLE:
+                best[start + SOME :] = best[start + SOME - 1]
+                break
         return best
 
 

@@ -92,6 +92,11 @@ class HalvesCuts(Cuts):
     def jump(self, s: float) -> float:
         return self.right.jump(s)
 
+    def log_beyond(self, level: float) -> float:
+        # The density of one half is at most that of the remove direction, of the other that of the add direction.
+        at = level - math.log1p(-self.rate)
+        return float(np.logaddexp(self.right.log_beyond(at), self.left.log_beyond(at)))
+
     def below(self, level: float) -> SoftHalves:
         return halves_of(self, None, self.place(level))
 
@@ -145,7 +150,7 @@ class SoftHalves(Part):
         that its ellipse stays right of it, and w^-s below 1. Beyond the high cut they follow the width of D.
         """
         mu, a = self.cuts.mu, self.cuts.sharpness
-        first, last = self.sides[0].window(most)
+        first, last = self.sides[0].window(most, most)
         if self.high is not None:  # a peak before FAR_BEYOND has fallen by 39 a twice as far
             last = min(last, max(self.high, self.h) + (FAR_BEYOND + math.log(2.0)) / mu)
         at, widest = max(self.h, first), 2.0 * self.narrowest
@@ -435,7 +440,7 @@ def kinked(part: SoftHalves, c: float) -> Callable[[Reals], Reals]:
 def _cells(part: SoftHalves, side: SoftPart, m: float) -> Reals:
     """Cells from h to the end of the window, on which the log integrand of order m hardly bends."""
     mu, a = part.cuts.mu, part.cuts.sharpness
-    end = max(side.window(m)[1], part.h + mixture.REACH)
+    end = max(side.window(m, m)[1], part.h + mixture.REACH)
     x = np.linspace(part.h, end, 600)
     log_w = mixture.log_mixture(mu * x - mu * mu / 2, part.cuts.rate)[0]
     r = np.exp(np.minimum(math.log(part.cuts.rate) + mu * x - mu * mu / 2 - log_w, 0.0))

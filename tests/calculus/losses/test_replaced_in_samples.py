@@ -1,0 +1,99 @@
+"""Poisson sampling for replace-one neighbours: the theorem for any loss, against pairs that are written out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import dalenius as dp
+from dalenius import losses
+from dalenius.calculus.loss import Loss
+
+REPLACE = dp.REPLACE_ONE
+
+
+def written_out(law: np.ndarray, shift: int, rate: float) -> Loss:
+    """Noise on whole numbers: none, moved up, moved down."""
+    up, down = np.roll(law, shift), np.roll(law, -shift)
+    return losses.from_pair((1 - rate) * law + rate * up, (1 - rate) * law + rate * down, adjacency=REPLACE)
+
+
+def geometric(scale: float) -> np.ndarray:
+    law = np.exp(-np.abs(np.arange(-400, 401)) / scale)
+    return np.asarray(law / law.sum())
+
+
+def gaussian(sigma: float) -> np.ndarray:
+    law = np.exp(-(np.arange(-400, 401) ** 2) / (2 * sigma**2))
+    return np.asarray(law / law.sum())
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.4, 0.97])
+@pytest.mark.parametrize(
+    ("base", "law", "shift"),
+    [
+        (losses.geometric(1.0), geometric(1.0), 1),
+        (losses.geometric(3.0, 4), geometric(3.0), 4),
+        (losses.discrete_gaussian(2.0, 3), gaussian(2.0), 3),
+    ],
+)
+def test_the_upper_end_is_attained_by_noise_on_whole_numbers(
+    base: Loss, law: np.ndarray, shift: int, rate: float
+) -> None:
+    step, truth = losses.poisson_sampled(base, rate, REPLACE), written_out(law, shift, rate)
+    for times, epsilons in ((1, (-0.5, 0.0, 0.05, 0.5, 2.0)), (20, (0.0, 0.3, 3.0))):
+        for epsilon in epsilons:
+            low, high = (step * times).delta_bounds(epsilon)
+            exact = (truth * times).delta_bounds(epsilon)
+            assert low <= exact.upper * (1 + 1e-9) + 1e-11
+            assert exact.lower * (1 - 1e-9) - 1e-11 <= high <= exact.upper * (1 + 1e-7) + 1e-9
+
+
+def test_no_three_laws_of_three_outcomes_are_worse() -> None:
+    """Laws W, R, R' drawn at random, their worst remove direction as the loss, against the sampled pair itself."""
+    rng = np.random.default_rng(20)
+    for rate in (0.1, 0.6, 0.999):
+        for _ in range(7):
+            none, one, other = rng.dirichlet(np.ones(3), 3)
+            worst = losses.parallel(losses.from_pair(one, none), losses.from_pair(other, none))
+            bound = losses.poisson_sampled(worst, rate, REPLACE)
+            p, q = (1 - rate) * none + rate * one, (1 - rate) * none + rate * other
+            for epsilon, (x, y) in itertools.product((0.0, 0.1, 0.7), ((p, q), (q, p))):
+                truth = float(np.maximum(x - math.exp(epsilon) * y, 0.0).sum())
+                assert truth <= bound.delta(epsilon) * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize(
+    "base", [losses.pure(1.0), losses.approx(2.0, 1e-7), losses.laplace(0.5), losses.zcdp(0.1)]
+)
+def test_between_a_removal_and_the_chain(base: Loss) -> None:
+    step = losses.poisson_sampled(base, 0.1)
+    replaced, chain = losses.poisson_sampled(base, 0.1, REPLACE), losses.to_replace_one(step)
+    for epsilon in (0.0, 0.1, 0.3):
+        assert (
+            step.delta_bounds(epsilon).lower
+            <= replaced.delta(epsilon)
+            <= chain.delta(epsilon) * (1 + 1e-5) + 1e-12
+        )
+    assert (replaced * 100).epsilon(1e-4) < 0.95 * (chain * 100).epsilon(1e-4)
+    assert replaced.renyi(3.0) <= chain.renyi(3.0) * (1 + 1e-6)
+    assert losses.Loss.from_json(replaced.to_json()) == replaced
+
+
+def test_next_to_rate_one_it_is_the_chain() -> None:
+    for base in (losses.pure(1.0), losses.laplace(0.7), losses.approx(0.5, 1e-3)):
+        all_of_it = losses.to_replace_one(base)
+        nearly = losses.poisson_sampled(base, math.nextafter(1.0, 0.0), REPLACE)
+        for epsilon in (0.0, 0.4, 0.9):
+            assert nearly.delta(epsilon) == pytest.approx(all_of_it.delta(epsilon), rel=1e-5, abs=1e-12)
+
+
+def test_many_outcomes_are_rounded_upwards() -> None:
+    wide, law = losses.discrete_gaussian(60.0, 2), np.exp(-(np.arange(-900, 901) ** 2) / (2 * 60.0**2))
+    step = losses.poisson_sampled(wide, 0.2, REPLACE)
+    truth = written_out(law / law.sum(), 2, 0.2)
+    for epsilon in (0.0, 0.005):
+        assert truth.delta(epsilon) <= step.delta(epsilon) * (1 + 1e-9) <= truth.delta(epsilon) * 1.001
