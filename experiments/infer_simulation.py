@@ -1,9 +1,9 @@
 """How often intervals by simulation, and those of the local model, hold: writes experiments/INFER_SIMULATION.md.
 
-A run is --seeds rounds over all cells, each of a twentieth of the replicates. Every round of a cell is kept in
+A run is four rounds over all cells, fewer with --seeds. Every round of a cell is kept in
 parts/infer_simulation.jsonl as soon as it is done, and a run that was stopped goes on from there: delete the file after
-a change of the methods. --seeds 0 runs nothing, and writes the page of what is on file. With --seeds 20 it takes about
-three hours of one processor.
+a change of the methods. --seeds 0 runs nothing, and writes the page of what is on file. Four rounds take about an hour
+of one processor.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from dalenius.infer.simulation.noise_laws import Noise, noise_laws
 from dalenius.sums.curves import Huber
 from experiments.tables import table
 
+ROUNDS = 4
 SIZES, MUS = (200, 500, 2000, 10_000), (0.25, 0.5, 1.0, 2.0)
 M = dp.infer.models
 SHARE, RATE, MEAN, SD = 0.3, 3.0, 1.0, 1.5
@@ -338,20 +339,20 @@ def jobs() -> Iterator[Job]:
     places = [(n, mu) for n in SIZES for mu in MUS]
     for n, mu in places:
         for name in LOCAL:
-            yield locally, name, "", n, mu, 100 if "regression" not in name else 50
-        yield histogram, "four shares", "", n, mu, 100
+            yield locally, name, "", n, mu, 25 if "logistic" in name else 100
+        yield histogram, "four shares", "", n, mu, 200
         if mu == 1.0:
             yield errors, "errors", "", n, mu, 50
     for name in CALIBRATED:
         for method in ("augmentation", "normal sums"):
-            yield calibration, name, method, 0, 0.0, 50
-    for name, number in (("Bernoulli", 100), ("Poisson", 50), ("normal", 20)):
+            yield calibration, name, method, 0, 0.0, 250
+    for n, mu in places:
+        yield by_posterior, "Bernoulli", "posterior, normal sums", n, mu, 250
+    for name, number in (("Bernoulli", 100), ("Poisson", 100), ("normal", 60)):
         for n, mu in places:
             for method in ("bootstrap", "repro samples"):
                 yield by_simulation, name, method, n, mu, number
-            yield by_posterior, name, "posterior", n, mu, 15 if n == 10_000 else 30
-    for n, mu in places:
-        yield by_posterior, "Bernoulli", "posterior, normal sums", n, mu, 100
+            yield by_posterior, name, "posterior", n, mu, 75
 
 
 def once() -> Iterator[Job]:
@@ -380,7 +381,9 @@ def main(where: Path, _data: Path | None, seeds: int) -> None:
     done = {}
     if kept.exists():
         done = {line["key"]: line["cells"] for line in map(json.loads, kept.read_text().splitlines())}
-    wanted = [(job, turn) for turn in range(seeds) for job in (*jobs(), *(() if turn else once()))]
+    wanted = [
+        (job, turn) for turn in range(min(seeds, ROUNDS)) for job in (*jobs(), *(() if turn else once()))
+    ]
     left = [each for each in wanted if _key(*each) not in done]
     if left:
         with ProcessPoolExecutor(os.cpu_count()) as pool, kept.open("a") as file:
@@ -391,10 +394,10 @@ def main(where: Path, _data: Path | None, seeds: int) -> None:
                 file.flush()
                 print(key, flush=True)
     first = [_key(job, 0) for job in (*jobs(), *once())]
-    whole = len(first) + 19 * len(list(jobs()))
+    whole = len(first) + (ROUNDS - 1) * len(list(jobs()))
     note = "" if len(done) >= whole else (
         f"This run was stopped: {sum(key in done for key in first)} of the {len(first)} parts of the first round were "
-        f"done, of twenty rounds {100 * len(done) / whole:.0f} %; `--seeds 20` goes on from there."
+        f"done, of all {ROUNDS} rounds {100 * len(done) / whole:.0f} %; `--seeds {ROUNDS}` goes on from there."
     )  # fmt: skip
     write(where, pooled(done.values()), note)
 
@@ -433,7 +436,7 @@ HEAD = """# Intervals by simulation, and in the local model
 
 Written by `python -m experiments infer_simulation`. A cell is the share of nominal 95 % intervals, in %, that hold the
 population's parameter, for mu-GDP releases of {sizes} rows with replace-one neighbours; each table says how many
-replicates it rests on (`--seeds 20` gives 400 to 2 000). It is **bold** where its binomial interval, simultaneous at
+replicates it rests on (four rounds give 240 to 1 000). It is **bold** where its binomial interval, simultaneous at
 99 % over all {judged} judged cells, misses 94 to 96.5 % (94 to 98 % for repro samples and where the noise is larger
 than the sampling error: these are printed with a `+` above 96.5). {verdict}
 The last row of a table has all its sizes together; empty cells were not run.
@@ -463,7 +466,7 @@ def write(where: Path, cells: list[Cell], note: str = "") -> None:
         sizes=", ".join(f"{n:,}".replace(",", " ") for n in SIZES), judged=len(judged), share=SHARE, rate=RATE,
         upper=UPPER, mean=MEAN, sd=SD, low=BOUNDS[0], high=BOUNDS[1],
         verdict=f"Too low: {low}; too high: {high}.",
-        note=note,
+        note=note, rounds=ROUNDS,
     )  # fmt: skip
     for what in sorted({(c["what"], c["parameter"]) for c in cells if "held" in c}):
         rows = []
@@ -489,7 +492,7 @@ def write(where: Path, cells: list[Cell], note: str = "") -> None:
         "\n## Simulation-based calibration (Talts et al. 2018)\n\nRanks of true parameters among 19 draws, two "
         "ranks a class; 50 rows. Augmentation is exact, but where nearly all rows are beyond the bounds (the prior of "
         "the normal mean allows that) its chains move slowly, and draws 30 steps apart are not independent: more at "
-        "both ends. Normal sums are wrong where bounds bind or rows are few.\n\n"
+        "both ends. Normal sums are wrong where bounds bind: there `posterior` gives no limits.\n\n"
         + table(["posterior", "parameter", "parameters", "ranks", "p (chi-square)"], rows) + "\n"
     )  # fmt: skip
     erring = sorted((c for c in cells if c["what"] == "errors"), key=lambda c: c["n"])

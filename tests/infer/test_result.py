@@ -51,6 +51,26 @@ def none() -> Result:
 RESULTS = {"wald": wald, "curve": curve, "none": none}
 
 
+def test_covariances_are_known_where_limits_come_from_them() -> None:
+    np.testing.assert_array_equal(wald().cov_params(), [[0.04, 0.01], [0.01, 0.25]])
+    np.testing.assert_array_equal(curve().cov_params(), [[0.0625, np.nan], [np.nan, np.nan]])
+    assert np.isnan(none().cov_params()).all()
+    kept = wald()
+    kept.cov_params()[:] = 7.0
+    np.testing.assert_array_equal(kept.bse, [0.2, 0.5])
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_frame_has_what_the_summary_has(name: str) -> None:
+    fit = RESULTS[name]()
+    frame = fit.to_pandas(0.1)
+    assert list(frame.index) == list(fit.names)
+    np.testing.assert_array_equal(frame[["low", "high"]], fit.conf_int(0.1))
+    np.testing.assert_array_equal(frame["estimate"], fit.params)
+    np.testing.assert_array_equal(frame["error"], fit.bse)
+    np.testing.assert_array_equal(frame["pvalue"], fit.pvalues)
+
+
 def test_limits_from_a_covariance_are_normal_or_students() -> None:
     fit = wald()
     for alpha in (0.01, 0.05, 0.5):

@@ -140,6 +140,11 @@ def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals
         raise InvalidParameter.of(
             what, f"{what} is a sparse matrix, which is not supported; pass {what}.toarray()."
         )
+    if isinstance(values, str) and "~" in values:
+        raise InvalidParameter.of(
+            what,
+            f"{what} is a formula, which is not read; pass the columns themselves, such as frame[['a', 'b']].",
+        )
     if isinstance(values, str | bytes | dict) or values is None or callable(values):
         raise InvalidParameter.of(
             what, f"{what} must be numbers: a list, an array, a series or a data frame."

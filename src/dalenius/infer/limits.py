@@ -40,6 +40,13 @@ class Limits(ABC):
         """Of how many estimates."""
         return len(self.bse)
 
+    @property
+    def covariances(self) -> Reals:
+        """Of the estimates (k x k); NaN where only their errors are known."""
+        found = np.full((self.size, self.size), np.nan)
+        np.fill_diagonal(found, self.bse**2)
+        return found
+
     @abstractmethod
     def at(self, params: Reals, alpha: float) -> Reals:
         """Lower and upper limits (k x 2) that fail with probability alpha."""
@@ -85,6 +92,10 @@ class Wald(Limits):
     @property
     def bse(self) -> Reals:  # type: ignore[override]
         return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def covariances(self) -> Reals:
+        return self.covariance.copy()
 
     def at(self, params: Reals, alpha: float) -> Reals:
         reach = self._quantile(1 - alpha / 2) * self.bse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -178,6 +178,56 @@ class Result:
     def least_pvalue(self) -> float:
         """The least that a p-value of this result can be: where one is equal to it, it may be smaller."""
         return self._limits.least
+
+    def cov_params(self) -> Reals:
+        """The covariance of the estimates, sampling and noise: for sums and differences of them, and predictions.
+
+        Returns
+        -------
+        array of shape (k, k)
+            NaN where it is not known: off the diagonal where limits invert tests, everywhere without an interval.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dalenius as dp
+        >>> covariance = [[0.04, -0.01], [-0.01, 0.01]]
+        >>> fit = dp.infer.Result(["a", "b"], [1, 2], loss=dp.losses.gdp(1.0), method="", covariance=covariance)
+        >>> at = np.array([1.0, 2.0])
+        >>> at @ fit.params, float(np.sqrt(at @ fit.cov_params() @ at).round(3))
+        (np.float64(5.0), 0.2)
+        """
+        return self._limits.covariances
+
+    def to_pandas(self, alpha: float = 0.05) -> Any:
+        """The table of `summary` as a frame.
+
+        Parameters
+        ----------
+        alpha
+            The level of its limits.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each estimate, under its name: estimate, error, pvalue, low and high.
+
+        Raises
+        ------
+        InvalidParameter
+            If alpha is not a level that `conf_int` takes.
+        """
+        import pandas as pd
+
+        low, high = self.conf_int(alpha).T
+        columns = {
+            "estimate": self.params,
+            "error": self.bse,
+            "pvalue": self.pvalues,
+            "low": low,
+            "high": high,
+        }
+        return pd.DataFrame(columns, index=list(self.names))
 
     def summary(self, alpha: float = 0.05) -> str:
         """A table to print.

@@ -93,6 +93,19 @@ def test_intervals_hold_as_often_as_they_say(estimate, relation: dp.Adjacency) -
         assert 0.90 < estimate(relation) < 0.997
 
 
+@pytest.mark.parametrize("relation", [dp.ADD_REMOVE, dp.REPLACE_ONE])
+@pytest.mark.parametrize("sd", [0.001, 2.0])
+def test_a_variance_that_noise_hides_is_still_in_its_interval(relation: dp.Adjacency, sd: float) -> None:
+    """The noise of the mean is then larger than the range: what it adds must not be taken off the end of the range.
+
+    A share of 600 that hold with 95 % is below 0.90 less than once in 1e6 times; four such checks.
+    """
+    made, rows = Spread(dp.GDP(0.07), BOUNDS, relation), RNG.normal(1.0, sd, (TIMES, 50))
+    truth = float(np.var(np.clip(RNG.normal(1.0, sd, 10**6), -4, 4)))
+    with seeded(21):
+        assert held(made.estimate(made.noisy(list(rows)), 0.05), truth) > 0.90
+
+
 def test_ignoring_the_noise_does_not_do() -> None:
     made, rows = BoundedMean(LOW, BOUNDS, dp.REPLACE_ONE), RNG.normal(0.5, 1.0, (TIMES, 200))
     with seeded(22):

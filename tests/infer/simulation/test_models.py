@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
+from dalenius.infer.simulation.models.normal_seeds import Cells, Sorted
 
 M = dp.infer.models
 CASES = [
@@ -62,6 +64,45 @@ def test_conjugate_parameters_come_near_the_truth(family: M.Family) -> None:
     truth = family.reported(theta)[0]
     assert (np.abs(drawn.mean(axis=0) - truth) < 6 * drawn.std(axis=0)).all()
     assert (drawn.std(axis=0) < 0.05 * (1 + np.abs(truth))).all()
+
+
+@pytest.mark.parametrize("z", [-4.0, -1.003, -0.01, 0.5, 1.2371, 3.3])
+def test_grids_of_many_numbers_have_the_law_of_sorted_ones(z: float) -> None:
+    """Number, sum and squares below a place: means and spreads within five standard errors, and their correlation."""
+    rng, n, size = np.random.default_rng(4), 1000, 2000
+    exact, grid = (np.array(kind.drawn(rng, n, size).below(z)) for kind in (Sorted, Cells))
+    error = np.sqrt(2 / size) * exact.std(axis=1) + 1e-12
+    assert (np.abs(grid.mean(axis=1) - exact.mean(axis=1)) < 5 * error).all()
+    assert (np.abs(grid.std(axis=1) - exact.std(axis=1)) < 5 * np.sqrt(1.5) * error).all()
+    assert np.abs(np.corrcoef(exact) - np.corrcoef(grid)).max() < 5 * np.sqrt(2 / size)
+
+
+def test_grids_move_without_steps() -> None:
+    """Common random numbers: a small move of the place moves what is below it by little, across edges too."""
+    seeds = Cells.drawn(np.random.default_rng(5), 10_000, 3)
+    near = np.array([seeds.below(z) for z in np.linspace(0.985, 1.015, 3001)])
+    assert np.abs(np.diff(near, axis=0)).max() < 4.0
+
+
+@pytest.mark.parametrize(
+    ("upper", "n", "rate"), [(6, 2000, 3.0), (1, 5000, 1e-4), (40, 300, 70.0), (5, 2, 9.0)]
+)
+def test_sums_of_cut_off_counts_against_the_whole_convolution(upper: int, n: int, rate: float) -> None:
+    u = np.random.default_rng(6).random(500)
+    k = np.arange(upper)
+    row = np.append(stats.poisson.pmf(k, rate), stats.poisson.sf(upper - 1, rate))
+    law = np.fft.irfft(np.fft.rfft(row, 2 * upper * n + 2) ** n, 2 * upper * n + 2)[: upper * n + 1]
+    expected = np.searchsorted(np.cumsum(np.maximum(law, 0)), u)
+    found = M.Poisson(upper=upper).sample(np.array([rate]), n, u)[:, 0]
+    assert np.abs(found - expected).max() <= 1  # a tie of rounding at most
+    assert (found == expected).mean() > 0.99
+
+
+def test_memory_does_not_grow_with_rows() -> None:
+    model = M.Normal(bounds=(-1.0, 2.0))
+    seeds = model.seeds(np.random.default_rng(7), 10**9, 50)
+    found = model.sample(np.array([0.5, 1.5]), 10**9, seeds)
+    assert (found.std(axis=0) < 1e5).all()
 
 
 def test_possible_sums() -> None:

@@ -74,6 +74,26 @@ def test_a_regression_from_its_sums() -> None:
     assert ((low < truth) & (high > truth)).all()
 
 
+@pytest.mark.parametrize(
+    ("family", "truth", "binds"),
+    [
+        (M.Normal(bounds=(-6.0, 8.0)), [1.0, 1.5], False),
+        (M.Normal(bounds=(-1.5, 4.0)), [1.0, 1.5], True),
+        (M.Normal(bounds=(-1.5, 4.0), sd=1.5), [3.5], True),
+        (M.Poisson(upper=20), [3.0], False),
+        (M.Poisson(upper=4), [3.0], True),
+        (M.Bernoulli(), [0.3], False),
+    ],
+)
+def test_normal_sums_are_refused_where_bounds_bind(family: M.Family, truth: list[float], binds: bool) -> None:
+    rng, n = np.random.default_rng(3), 400
+    sums = family.contributions(family.rows(np.array([truth]), n, rng))[0].sum(axis=0)
+    noise = gaussian(1.0, 10.0)
+    fit = dp.infer.posterior(sums, noise, family, n=n, draws=800, method="normal sums")
+    assert fit.interval_available is not binds
+    assert ("augmentation" in fit.reason) is binds
+
+
 def test_chains_that_stick_are_told() -> None:
     rng = np.random.default_rng(0)
     free = rng.standard_normal((1000, 4, 1))

@@ -104,6 +104,8 @@ class Spread:
 
         low, high = interval(top.values, bottom.values, c, fourth, alpha, (-1.0, 1.0))
         low, high = np.where(usable, low, -1.0), np.where(usable, high, 1.0)
+        # At the end of the range nothing is known from above: the noisy mean may be right, and no distance in excess.
+        high = np.where(high >= 1.0, 1.0 + 2 * noisy.shift / noisy.most, high)
         error = np.sqrt(c[0] + c[1] * ratio + c[2] * ratio**2) / n
 
         def variance(t: Reals, rounding: float = 0.0) -> Reals:

@@ -17,6 +17,7 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
+from dalenius.core.habits import Hinted
 from dalenius.errors import InvalidParameter
 from dalenius.infer.columns import Column
 from dalenius.infer.hypotheses.result import TestResult
@@ -35,7 +36,7 @@ ALTERNATIVES = ("two-sided", "less", "greater")
 
 
 @dataclass(frozen=True)
-class HypothesisTest(ABC):
+class HypothesisTest(Hinted, ABC):
     """A test with its promise. `loss` is the cost, whatever the data; `run` releases once and judges the release."""
 
     guarantee: Guarantee
@@ -49,7 +50,7 @@ class HypothesisTest(ABC):
         self._check()
         _ = self.loss
 
-    def _check(self) -> None:  # noqa: B027 - a test may have nothing of its own to check
+    def _check(self) -> None:
         """Raise where a setting cannot be."""
 
     @cached_property

@@ -55,6 +55,37 @@ ROWS, TWO_ROWS = 0.2, 0.35
 ENDS = 4999
 """Draws of the noises that a two-sample p-value averages over."""
 
+LAWS = (
+    *("uniform", "norm", "lognorm", "halfnorm", "cauchy", "halfcauchy", "laplace", "logistic", "loglaplace"),
+    *("expon", "gamma", "invgamma", "chi", "chi2", "maxwell", "rayleigh", "nakagami", "weibull_min"),
+    *(
+        "weibull_max",
+        "exponweib",
+        "gumbel_r",
+        "gumbel_l",
+        "genextreme",
+        "genpareto",
+        "pareto",
+        "lomax",
+        "fisk",
+    ),
+    *(
+        "beta",
+        "betaprime",
+        "f",
+        "t",
+        "powerlaw",
+        "arcsine",
+        "triang",
+        "truncexpon",
+        "invgauss",
+        "burr",
+        "burr12",
+    ),
+)
+"""Distributions of scipy.stats whose distribution functions are formulas, for rows of a session. Others integrate or
+add up, for as long as a row's value makes them, and warn where they do not get there: time and words would tell."""
+
 PLACES: Reals = np.sinh(np.linspace(-12.0, 12.0, 65))
 """Where a distribution function is tried before it meets the data."""
 
@@ -112,6 +143,12 @@ class KolmogorovSmirnovTest(HypothesisTest):
         name = getattr(law, "name", None)
         own = getattr(stats, name, None) if isinstance(name, str) else None
         numbers = (*getattr(self.cdf, "args", ()), *getattr(self.cdf, "kwds", {}).values())
+        if isinstance(own, stats.rv_continuous) and name not in LAWS:
+            raise InvalidParameter.of(
+                "cdf",
+                f"scipy.stats.{name} is computed step by step, and how long that takes may depend on a row; where rows "
+                f"are a session's, use a distribution with a formula: {', '.join(LAWS)}.",
+            )
         if not isinstance(own, stats.rv_continuous) or not all(isinstance(x, int | float) for x in numbers):
             raise InvalidParameter.of(
                 "cdf",

@@ -18,6 +18,7 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
+from dalenius.core.habits import Hinted
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs, magnitudes
 from dalenius.infer.promise import checked_guarantee, gaussian_mu
@@ -33,8 +34,10 @@ COUNT_SHARE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regression(ABC):
+class Regression(Hinted, ABC):
     """Settings of a regression, its cost and its release."""
+
+    _promise_said = "the first argument: LinearRegression(dp.ZCDP(0.1))"
 
     guarantee: Guarantee = field(kw_only=False)
     adjacency: Adjacency = ADD_REMOVE

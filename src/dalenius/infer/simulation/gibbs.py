@@ -8,6 +8,9 @@ from dalenius.core.arrays import Reals
 from dalenius.infer.simulation.models.family import Family
 from dalenius.infer.simulation.noise_laws import LaplaceLaw, Noise
 
+TRIED, ROWS = 400, 1000
+"""Parameters at which rows are drawn, and how many at each, to see what bounds do to them."""
+
 
 class SufficientStatisticsGibbs:
     """One chain for each release: the sums nobody sees, taken to be normal given the parameter, and the parameter.
@@ -56,3 +59,17 @@ def _normal(covariance: Reals, rng: np.random.Generator) -> Reals:
     values, vectors = np.linalg.eigh(covariance)
     z = np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(values.shape)
     return np.asarray((vectors @ z[..., None])[..., 0])
+
+
+def moved_by_bounds(family: Family, thetas: Reals, noise: Noise, n: int, rng: np.random.Generator) -> float:
+    """How far bounds move the released sums at these parameters, in the sums' standard deviations: the mean, at most.
+
+    Zero where no row that the model draws is beyond a bound. The posterior above knows of no bounds, and is off by
+    about as much of its own standard deviation.
+    """
+    kept = thetas[np.linspace(0, len(thetas) - 1, TRIED).astype(int)]
+    rows = family.rows(kept, ROWS, rng)
+    moved = n * (family.contributions(rows) - family.sufficient(rows)).mean(axis=1)
+    _, covariance = family.moments(kept)
+    spread = np.sqrt(n * np.einsum("cii->ci", covariance) + noise.variance)
+    return float(np.abs(moved / np.maximum(spread, 1e-300)).mean(axis=0).max())

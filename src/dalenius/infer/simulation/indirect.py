@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from dalenius.core.arrays import Reals
-from dalenius.infer.simulation.moments import Local, Moments
+from dalenius.infer.simulation.moments import Local, Moments, covariance_of
 
 STARTS = 64
 STEPS = 30
@@ -61,5 +61,5 @@ def _distance(released: Reals, moments: Moments, theta: Reals) -> float:
 def _gap(released: Reals, moments: Moments, theta: Reals) -> tuple[Reals, Reals]:
     """Between the released and the mean of the simulated statistics, and its covariance."""
     simulated = moments.statistics(theta)
-    covariance = np.atleast_2d(np.cov(simulated, rowvar=False)) + np.diag(moments.noise.variance)
+    covariance = covariance_of(simulated) + np.diag(moments.noise.variance)
     return released - simulated.mean(axis=0), covariance

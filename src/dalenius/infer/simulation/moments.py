@@ -46,7 +46,7 @@ class Moments:
     def local(self, theta: Reals) -> Local:
         """Slopes over a small step first, to learn the standard errors, then over those."""
         here = self.statistics(theta)
-        covariance = _covariance(here) + np.diag(self.noise.variance)
+        covariance = covariance_of(here) + np.diag(self.noise.variance)
         steps = CRUDE * (self.high - self.low)
         slopes, _, _ = self._slopes(theta, steps)
         _, errors = _solved(slopes, covariance)
@@ -78,8 +78,10 @@ class Moments:
         return np.column_stack(columns), sides[0], sides[1]
 
 
-def _covariance(statistics: Reals) -> Reals:
-    return np.atleast_2d(np.cov(statistics, rowvar=False))
+def covariance_of(statistics: Reals) -> Reals:
+    """Of the columns. (numpy.cov checks for a fifth of the time that all of this takes.)"""
+    centred = statistics - np.add.reduce(statistics, axis=0) / len(statistics)
+    return np.asarray(centred.T @ centred / (len(statistics) - 1))
 
 
 def _variances(weights: Reals, statistics: Reals, noise: Reals) -> Reals:

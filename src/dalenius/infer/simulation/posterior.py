@@ -12,7 +12,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.infer.limits import ALPHAS
 from dalenius.infer.result import Result
 from dalenius.infer.simulation.augmentation import Augmentation
-from dalenius.infer.simulation.gibbs import SufficientStatisticsGibbs
+from dalenius.infer.simulation.gibbs import SufficientStatisticsGibbs, moved_by_bounds
 from dalenius.infer.simulation.models.family import Family
 from dalenius.infer.simulation.released import Release, generator
 
@@ -22,6 +22,8 @@ METHODS: dict[str, type[Augmentation] | type[SufficientStatisticsGibbs]] = {
 }
 LEAD = 200
 """Steps of the fast sampler before the first one."""
+MOVED = 0.1
+"""Standard deviations of the sums by which bounds may move them where a method knows of no bounds."""
 LEAST_EFFECTIVE = 400
 """Independent draws that the chains must be worth, for 95 % limits to be right to about a tenth of their error."""
 
@@ -42,7 +44,8 @@ def posterior(
     "augmentation" draws from the exact posterior: rows are filled in and redrawn, clipping and any noise included (Ju,
     Awan, Gong and Rao 2022, "Data augmentation MCMC for Bayesian inference from privatized data"). "normal sums" takes
     the sums to be normal given the parameter, and bounds to bind no row (Bernstein and Sheldon 2018, "Differentially
-    private Bayesian inference for exponential families"): its time does not grow with n. Pure post-processing.
+    private Bayesian inference for exponential families"): its time does not grow with n, and where bounds do bind it
+    gives no limits and says so. Pure post-processing.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ def posterior(
     -------
     Result
         Posterior means, standard deviations and equal-tailed credible limits; its loss is that of the release. Without
-        limits if the chains have not mixed.
+        limits if the chains have not mixed, or bounds bind that the method knows nothing of.
 
     Raises
     ------
@@ -97,10 +100,17 @@ def posterior(
     near = SufficientStatisticsGibbs(family, values, release.noise, release.n, rng, start).run(1, LEAD)[-1]
     found = METHODS[method](family, values, release.noise, release.n, rng, near).run(steps, steps // 2)
     reported = np.stack([family.reported(theta) for theta in found])
-    return _result(reported, release, family, method)
+    bound = ""
+    if method == "normal sums":
+        moved = moved_by_bounds(family, found.reshape(steps * several, -1), release.noise, release.n, rng)
+        bound = "" if moved <= MOVED else (
+            f"bounds bind: they move the sums of these rows by {min(moved, 1e6):.2g} standard deviations, and this "
+            "method takes them to move none; use method='augmentation', which knows of bounds."
+        )  # fmt: skip
+    return _result(reported, release, family, method, bound)
 
 
-def _result(found: Reals, release: Release, family: Family, method: str) -> Result:
+def _result(found: Reals, release: Release, family: Family, method: str, bound: str) -> Result:
     together = found.reshape(-1, found.shape[-1])
     worth = effective_draws(found)
     common: Any = {
@@ -109,6 +119,8 @@ def _result(found: Reals, release: Release, family: Family, method: str) -> Resu
         "nobs": release.n,
         "notes": (f"Credible limits, worth {int(worth.min())} independent draws.",),
     }
+    if bound:
+        return Result(family.names, together.mean(axis=0), reason=bound, **common)
     if worth.min() < LEAST_EFFECTIVE:
         reason = f"the chains are worth {int(worth.min())} independent draws, below {LEAST_EFFECTIVE}; ask for more."
         return Result(family.names, together.mean(axis=0), reason=reason, **common)

@@ -16,7 +16,7 @@ from dalenius.infer.result import Result
 from dalenius.infer.simulation.bootstrap import along
 from dalenius.infer.simulation.indirect import indirect_estimate
 from dalenius.infer.simulation.model import Model
-from dalenius.infer.simulation.moments import Local, Moments
+from dalenius.infer.simulation.moments import Local, Moments, covariance_of
 from dalenius.infer.simulation.released import Release, checked_model, generator
 
 SPENT = 0.1
@@ -313,6 +313,6 @@ def _axes(at: Local, j: int) -> list[Reals]:
 def _depth(points: Reals) -> float:
     """The share of points that are, by Mahalanobis distance among all of them, as far out as the first one."""
     centred = points - points.mean(axis=0)
-    inverse = np.linalg.pinv(np.atleast_2d(np.cov(centred, rowvar=False)), hermitian=True)
+    inverse = np.linalg.pinv(covariance_of(centred), hermitian=True)
     far = np.einsum("id,de,ie->i", centred, inverse, centred)
     return float((far >= far[0] * (1 - 1e-9)).mean())

@@ -15,6 +15,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
+from dalenius.core.habits import Hinted
 from dalenius.errors import InvalidParameter
 from dalenius.infer.columns import Column
 from dalenius.infer.estimates.bounded import Bounded
@@ -61,7 +62,7 @@ def _places(values: Reals) -> Ints:
 
 
 @dataclass(frozen=True)
-class Estimate(ABC):
+class Estimate(Hinted, ABC):
     """An estimate with its promise. `loss` is the cost, whatever the data; `release` is the only look at the data."""
 
     guarantee: Guarantee
@@ -76,7 +77,7 @@ class Estimate(ABC):
         self._check()
         _ = self.loss
 
-    def _check(self) -> None:  # noqa: B027 - an estimate may have nothing of its own to check
+    def _check(self) -> None:
         """Raise where a setting cannot be, and write the others in one way."""
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,18 +12,8 @@ from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.simulation.model import Model, Space
 from dalenius.infer.simulation.models.family import Family
+from dalenius.infer.simulation.models.normal_seeds import NormalSeeds, normal_seeds
 from dalenius.infer.simulation.models.priors import positive_pair
-
-APART = 100.0
-"""Between one data set's sorted numbers and the next one's, so that all are searched at once."""
-
-
-class Sorted(NamedTuple):
-    """Standard normal numbers (size x n), sorted, with the sums of the smallest, and of their squares."""
-
-    apart: Reals
-    sums: Reals
-    squares: Reals
 
 
 @dataclass(frozen=True)
@@ -78,29 +68,21 @@ class Normal(Model, Family):
         if self.sd is None and not self.space[1][0] > 0:  # type: ignore[index]
             raise InvalidParameter.of("space", "the lowest sd must be above 0.")
 
-    def seeds(self, rng: np.random.Generator, n: int, size: int) -> Sorted:
-        z = np.sort(np.clip(rng.standard_normal((size, n)), -40, 40), axis=1)
-        none = np.zeros((size, 1))
-        sums = np.concatenate((none, np.cumsum(z, axis=1)), axis=1)
-        squares = np.concatenate((none, np.cumsum(z * z, axis=1)), axis=1)
-        return Sorted((z + APART * np.arange(size)[:, None]).ravel(), sums, squares)
+    def seeds(self, rng: np.random.Generator, n: int, size: int) -> NormalSeeds:
+        return normal_seeds(rng, n, size)
 
     def sample(self, theta: Reals, n: int, seeds: Any) -> Reals:
-        """Sorted seeds make this a matter of two searches, however many rows there are."""
+        """From what the seeds below either bound add up to, however many rows there are."""
         (low, high), m = self.bounds, theta[0]
         s = theta[1] if self.sd is None else self.sd
-        rows = np.arange(len(seeds.sums))
-        first, last = (
-            np.searchsorted(seeds.apart, np.clip((end - m) / s, -45, 45) + APART * rows) - n * rows
-            for end in (low, high)
-        )
-        inside, z = last - first, seeds.sums[rows, last] - seeds.sums[rows, first]
-        total = low * first + high * (n - last) + m * inside + s * z
+        first, last = (seeds.below((end - m) / s) for end in (low, high))
+        inside, z = last.number - first.number, last.sums - first.sums
+        total = low * first.number + high * (n - last.number) + m * inside + s * z
         if self.sd is not None:
             return np.asarray(total)[:, None]
-        z2 = seeds.squares[rows, last] - seeds.squares[rows, first]
-        squares = low**2 * first + high**2 * (n - last) + m**2 * inside + 2 * m * s * z + s**2 * z2
-        return np.column_stack((total, squares))
+        z2 = last.squares - first.squares
+        ends = low**2 * first.number + high**2 * (n - last.number)
+        return np.column_stack((total, ends + m**2 * inside + 2 * m * s * z + s**2 * z2))
 
     @property
     def _centre(self) -> tuple[float, float]:

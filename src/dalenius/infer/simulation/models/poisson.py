@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.stats import poisson
+from scipy.special import gammaln, xlogy
 
 from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
@@ -55,13 +56,23 @@ class Poisson(Model, Family):
         return rng.random(size)
 
     def sample(self, theta: Reals, n: int, seeds: Any) -> Reals:
-        """The quantiles of the sum, whose law is the n-fold convolution of one row's."""
-        chance = poisson.pmf(np.arange(self.upper), theta[0])
-        length = next_fast_len(self.upper * n + 1, real=True)
-        law = irfft(rfft(np.append(chance, max(1 - chance.sum(), 0.0)), length) ** n, length)
+        """The quantiles of the sum, whose law is the n-fold convolution of one row's.
+
+        It is found within twelve standard deviations and forty rows of its mean, beyond which is less than 1e-13 of it
+        (Bernstein's inequality), as the law of the sum modulo the length of that window.
+        """
+        k = np.arange(self.upper)
+        chance = np.exp(xlogy(k, theta[0]) - theta[0] - gammaln(k + 1))
+        chance = np.append(chance, max(1 - chance.sum(), 0.0))
+        mean = float(chance @ np.arange(self.upper + 1))
+        variance = float(chance @ (np.arange(self.upper + 1) - mean) ** 2)
+        reach = 12 * math.sqrt(n * variance) + 40 * self.upper
+        first, last = max(0, int(n * mean - reach)), min(self.upper * n, int(n * mean + reach) + 1)
+        length = next_fast_len(last - first + 1, real=True)
+        law = np.roll(irfft(rfft(chance, length) ** n, length), -(first % length))
         below = np.cumsum(np.maximum(law, 0.0))
-        places = np.searchsorted(below, seeds * below[-1]).clip(0, self.upper * n)
-        return np.asarray(places, dtype=float)[:, None]
+        places = np.searchsorted(below, seeds * below[-1]).clip(0, last - first)
+        return np.asarray(first + places, dtype=float)[:, None]
 
     def prior(self, rng: np.random.Generator, chains: int) -> Reals:
         shape, rate = self.prior_gamma
