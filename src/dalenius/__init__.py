@@ -18,7 +18,7 @@ __all__ = ["__version__", *sorted(_HOMES)]
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise import_module("dalenius.core.front_door").missing(name, _HOMES)
     home = import_module(_HOMES[name])
     if home.__name__ == __name__ or not hasattr(home, name):  # a room, not something in one
         value: object = import_module(f"{home.__name__}.{name}")

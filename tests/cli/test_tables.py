@@ -321,3 +321,33 @@ def test_what_cannot_be_inferred_is_said(
     result = run("infer", data, *words, *INFER, "--ledger", tmp_path / "L")
     assert result.exit_code == 2
     assert said in result.output
+
+
+def test_keys_of_several_columns(data: Path, tmp_path: Path) -> None:
+    """In their order or by name; the same question either way, and so free the second time."""
+    frame = pd.read_csv(data)
+    frame["rich"] = np.where(frame["income"] > 50_000, "yes", "no")
+    frame.to_csv(tmp_path / "more.csv", index=False)
+    shared = (tmp_path / "more.csv", "--ledger", tmp_path / "L", "--total", "zcdp:1", "--budget", "zcdp:0.05")
+    ask = ("query", *shared, "--agg", "n=count()", "--group-by", "state,rich")
+    first = run(*ask, "--keys", "CA,NY", "--keys", "yes,no")
+    assert first.exit_code == 0, first.output
+    named = run(*ask, "--keys", "rich=yes,no", "--keys", "state=CA,NY", "--json")
+    assert json.loads(named.output)["free"]
+    cube = "SELECT state, rich, COUNT(*) AS n FROM more GROUP BY CUBE (state, rich)"
+    asked = run("sql", *shared, cube, "--keys", "rich=yes,no", "--keys", "state=CA,NY", "--csv")
+    assert asked.exit_code == 0, asked.output
+    for wrong in (("--keys", "CA,NY"), ("--keys", "CA", "--keys", "yes", "--keys", "no")):
+        refused = run(*ask, *wrong)
+        assert refused.exit_code == 2
+        assert "once for each" in refused.output
+
+
+def test_a_price_before_there_is_a_ledger(data: Path, tmp_path: Path) -> None:
+    ask = (data, "--agg", "n=count()", "--within", "50")
+    told = run("price", *ask, "--total", "zcdp:0.5")
+    assert told.exit_code == 0, told.output
+    assert told.output.startswith("ZCDP(rho=")
+    for command in ("price", "query"):
+        missing = run(command, *ask, *(() if command == "price" else ("--total", "zcdp:0.5")))
+        assert (missing.exit_code, "--ledger" in missing.output) == (2, True)

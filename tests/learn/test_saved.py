@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
@@ -141,3 +142,32 @@ def test_what_cannot_be_read(models: dict[str, Any], tmp_path: Path) -> None:
         learn.load(tmp_path / "nothing.json")
     with pytest.raises(InvalidParameter, match="cannot be written"):
         learn.save(models["linear"], tmp_path / "no" / "folder.json")
+
+
+def test_a_frame_is_read_by_the_names_of_its_columns() -> None:
+    """In any order, beside other columns, from a model that was saved; a column that lacks is named."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.uniform(0, 1, 2000), "b": rng.uniform(0, 9, 2000), "town": "x"})
+    rows["y"] = (rows["a"] > 0.5).astype(int)
+    s = dp.Session(rows, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop"))
+    made = s.fit(dp.learn.LogisticRegression(dp.ZCDP(0.5)), {"a": (0, 1), "b": (0, 9)}, "y")
+    wanted = made.predict_proba(rows[["a", "b"]].to_numpy())
+    for model in (made, dp.learn.from_json(dp.learn.to_json(made))):
+        for given in (rows, rows[["b", "a"]], rows[["a", "b"]]):
+            assert (model.predict_proba(given) == wanted).all()
+        with pytest.raises(InvalidParameter, match=r"no column 'b'.*'a', 'b'"):
+            model.predict(rows[["a", "town"]])
+
+
+def test_a_model_of_a_frame_knows_its_columns_when_it_was_saved() -> None:
+    rows = pd.DataFrame({"a": np.linspace(-1, 1, 500), "b": np.linspace(1, -1, 500)})
+    y = (rows["a"] > 0).astype(int)
+    steps = [
+        ("bounds", dp.learn.PrivateBounds(dp.ZCDP(0.1))),
+        ("model", dp.learn.LogisticRegression(dp.ZCDP(0.1))),
+    ]
+    for model in (dp.learn.LogisticRegression(dp.ZCDP(0.1)), Pipeline(steps)):
+        again = dp.learn.from_json(dp.learn.to_json(model.fit(rows, y)))
+        assert (again.predict(rows) == model.predict(rows)).all()
+        with pytest.raises(ValueError, match="feature names should match"):
+            again.predict(rows[["b", "a"]])

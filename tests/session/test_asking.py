@@ -251,7 +251,7 @@ def test_every_kind_of_question_takes_the_budget_of_each(tmp_path: Path) -> None
     spent = s.account.balance().total.amount
     assert Fraction("0.249") < spent <= Fraction("0.25")
     both = s.release_all({"a": s.table.agg(n=dp.count()), "b": s.table.agg(n=dp.count("town", nulls="drop"))})
-    assert both["a"].cost == "ZCDP(rho=0.1) for 2 questions"
+    assert both["a"].cost == "ZCDP(rho=0.05) for 2 questions"  # one charge, and so one budget
     # It is the session's, not the account's.
     again = session(dp.ZCDP(1.0), **more)
     assert again.per_question is None
@@ -356,6 +356,25 @@ def test_a_refused_fit_says_what_it_could_promise(budget: Guarantee) -> None:
     assert not s.price(dp.learn.LinearRegression(dearer), features=features, target="age").affordable
 
 
+@pytest.mark.parametrize("budget", [dp.GDP(1.0), dp.ZCDP(0.5)], ids=lambda budget: budget.tag)
+def test_a_class_that_keeps_no_promise_of_the_budgets_kind_gets_the_epsilon_it_pays_for(
+    budget: Guarantee,
+) -> None:
+    s = session(budget)
+
+    def model(guarantee: Guarantee) -> Any:
+        if not isinstance(guarantee, dp.PureDP):
+            raise CannotMeet("this model keeps PureDP alone.")
+        return dp.learn.LogisticRegression(guarantee)
+
+    made = s.fit(model, {"age": (18, 90)}, "age >= 40", budget=budget.divided(4))[-1]
+    assert isinstance(made.guarantee, dp.PureDP)
+    room = budget.divided(4)
+    assert room.holds(made.loss_)  # it costs no more than it may
+    more = dp.PureDP(made.guarantee.epsilon * 1.01)
+    assert not room.holds(dp.learn.LogisticRegression(more).price()) or made.guarantee.epsilon >= 20
+
+
 def test_a_refused_accuracy_says_which_one_could_be_had() -> None:
     s = session(dp.ZCDP(0.5))
     query = s.table.agg(n=dp.count(), total=dp.sum("age", (0, 100)))
@@ -396,3 +415,80 @@ def test_what_is_left_is_printed_at_four_digits_and_never_more_than_it_is() -> N
     assert float(str(s.spent).partition("epsilon=")[2].partition(",")[0]) >= s.spent.epsilon
     assert str(s.account.remaining) != repr(s.account.remaining)
     assert s.remaining.text == f"approx:{s.remaining.epsilon!r},{s.remaining.delta!r}"
+
+
+# -- what anything costs, before it is asked ----------------------------------------------------------
+
+
+def test_every_way_to_ask_has_a_price_and_is_charged_that(tmp_path: Path) -> None:
+    """The price of a call is what the call is then charged, and asking it charges nothing."""
+    s = session(dp.ApproxDP(4.0, 1e-5), ledger=tmp_path / "L", name="people")
+    n, some = s.table.agg(n=dp.count()), dp.GDP(0.1)
+    cube = s.table.cube("town", keys={"town": ["a", "b"]}).agg(n=dp.count())
+    by_age = s.table.group_by("age", keys=[20, 30]).agg(n=dp.count())
+    model = dp.learn.LogisticRegression(dp.ApproxDP(0.5, 1e-7))
+    made = s.fit(model, {"age": (18, 90)}, "age > 30")
+    calls: list[tuple[Any, tuple[Any, ...]]] = [
+        (s.release, (n, some)),
+        (s.release_all, ({"a": n, "b": s.table.filter("age > 30").agg(n=dp.count())}, some)),
+        (s.cross_table, (cube, some)),
+        (s.sql, ("SELECT COUNT(*) AS n FROM data WHERE age > 25", some)),
+        (s.continual, (by_age, some)),
+        (s.fit, (model, {"age": (18, 90)}, "age > 25")),
+        (s.infer, (dp.infer.LinearRegression(some), {"age": (18, 90)}, {"age * 2": (0, 200)})),
+        (s.evaluate, (made, ["age"], "age > 30", some)),
+        (s.synthesize, ({"town": ["a", "b"]}, some)),
+    ]
+    for ask, words in calls:
+        before, left = s.account.balance().total, s.account.left()
+        price = s.price(ask, *words)
+        assert s.account.balance().total == before
+        ask(*words)
+        charged = before.below(s.account.balance().total)
+        assert price.affordable
+        assert price.times == how_often(charged, left) > 0
+    with pytest.raises(InvalidParameter, match="is charged nothing"):
+        s.price(s.explain, n)
+    with pytest.raises(dp.errors.QueryRefused, match="no column"):
+        s.price(s.evaluate, made, ["agee"], "age > 30", some)
+
+
+def test_the_same_call_is_the_same_question_after_a_raise(tmp_path: Path) -> None:
+    """A budget that is split is split as it was opened; only the number of questions it suffices for grows."""
+    more = {"ledger": tmp_path / "L", "name": "people", "ceiling": dp.ZCDP(1.0), "renewals": 1}
+    s = session(dp.ZCDP(0.4), split_evenly_over=4, **more)
+    q = s.table.agg(n=dp.count())
+    assert s.release(q).cost == "ZCDP(rho=0.1)"
+    s.account.raise_budget(dp.ZCDP(0.8))
+    s.account.renew()
+    again = session(dp.ZCDP(0.4), split_evenly_over=4, **more)
+    assert again.per_question == dp.ZCDP(0.1)
+    assert again.release(q).free
+    assert "enough for 15 more questions" in again.left_in_words()
+
+
+def test_a_fit_by_its_class_costs_no_more_than_its_budget_of_a_share(tmp_path: Path) -> None:
+    """It is planned with the delta of the share that is charged, not of the account."""
+    shares = {"ana": "1/10", "ben": "9/10"}
+    s = session(
+        dp.ApproxDP(4.0, 1e-5),
+        ledger=tmp_path / "L",
+        name="people",
+        shares=shares,
+        analyst="ana",
+        split_evenly_over=3,
+    )
+    limit = s.account.allowance("ana").amount
+    s.fit(dp.learn.LogisticRegression, {"age": (18, 90)}, "age > 30")
+    spent = s.account.balance().of("ana").amount
+    assert limit / 3 * Fraction(99, 100) < spent <= limit / 3
+
+
+def test_a_question_explained_is_one_of_the_session() -> None:
+    s = session(dp.ZCDP(1.0), per_question=dp.ZCDP(0.01))
+    q = s.table.agg(n=dp.count())
+    assert (
+        s.explain(q).error(0.95)
+        == s.explain(q, dp.ZCDP(0.01)).error(0.95)
+        > s.explain(q, dp.ZCDP(1.0)).error(0.95)
+    )

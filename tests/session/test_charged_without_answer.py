@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.session import session as room
+from dalenius.session import planning as room
 from dalenius.session.account import FAILED
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import exported, overview

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -309,3 +310,33 @@ def test_a_model_that_somebody_made_up_is_refused_before_the_charge(
     with pytest.raises(Refused):
         read_request(request, session).ask(session)
     assert session.remaining == dp.ZCDP(1.0)
+
+
+def _most_moved(asked: dp.Session, monkeypatch: pytest.MonkeyPatch | None = None) -> int:
+    """How far one more row moves the counts, of models whose scores cancel but for how they are added up."""
+    from dalenius.learn.models import row_model
+    from dalenius.learn.saved import asked_fitted
+
+    if monkeypatch is not None:
+        monkeypatch.setattr(row_model, "products", lambda rows, table: rows @ table)
+    rng, columns, most = np.random.default_rng(3), [f"x{k}" for k in range(16)], 0
+    for _ in range(20):
+        told = _crafted(dp.learn.LogisticRegression(dp.ZCDP(0.1)), rng.normal(size=(1, 16)) * 1e18, [0.0])
+        told["features"] = model_record(dp.learn.PublicBounds([(0.0, 1.0)] * 16))
+        row = np.append(rng.integers(0, 1025, 16) / 1024, 1.0)
+        model = asked_fitted(told)
+        model[-1].intercept_ = -model.decision_function(np.tile(row[:-1], (7, 1)))[-1:]
+        made = Evaluating.of(
+            model, columns, "y", asked.table, asked.unit, asked.account.filter, dp.ZCDP(0.1), 20
+        )
+        counts = [made.counted([np.tile(row, (n, 1))]) for n in range(1, 14)]
+        most = max(most, *(int(abs(b - a).sum()) for a, b in itertools.pairwise(counts)))
+    return most
+
+
+def test_one_row_more_moves_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product of matrices adds up a row otherwise among others: it moved 7 counts, and noise was for 1."""
+    table = pd.DataFrame({**{f"x{k}": [0.5] for k in range(16)}, "y": [1]})
+    asked = dp.Session(table, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="never"))
+    assert _most_moved(asked) == 1
+    assert _most_moved(asked, monkeypatch) > 1

@@ -264,3 +264,25 @@ def test_what_is_set_aside_is_remembered(people: pd.DataFrame, tmp_path: Path) -
     assert session(people[:400], promise, ledger=tmp_path / "ledger").account.left() == left
     with pytest.raises(dp.errors.InvalidParameter, match=r"a reserve of 0\.5"):
         session(people[:400], promise, ledger=tmp_path / "ledger", reserve=0.25)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (dp.learn.GradientLeastSquares(dp.PureDP(0.1), intercept_scale=1e15), "intercept_scale"),
+        (dp.learn.ExponentialLeastSquares(dp.PureDP(0.1), coef_bound=1e-300), "coef_bound"),
+        (dp.learn.LinearRegression(dp.ZCDP(0.1), shrink=-1.0), "shrink"),
+        (dp.learn.PosteriorSampleRegression(dp.ApproxDP(0.5, 1e-7), row_norm=1e99), "cannot be fitted"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_numbers_that_no_fit_takes_are_refused_before_the_charge(
+    people: pd.DataFrame, model: Any, words: str
+) -> None:
+    budget = dp.ApproxDP(20.0, 1e-4) if isinstance(model.guarantee, dp.ApproxDP) else dp.ZCDP(5.0)
+    asked = session(people[:50], budget)
+    before = asked.remaining
+    for target in ({"pay": (0, 150_000)}, {"pay": (0, 150_000), "age": (18, 90)}):
+        with pytest.raises(dp.errors.InvalidParameter, match=words):
+            asked.fit(model, FEATURES, target)
+        assert asked.remaining == before

@@ -57,7 +57,7 @@ def test_a_fit_is_that_of_the_rows_written_out(people: pd.DataFrame, tmp_path: P
     with seeded(4):
         alone = LogisticRegression(MODEL.guarantee).fit(rows[there], (people["pay"] > 40)[there].astype(int))
     np.testing.assert_allclose(made[-1].coef_, alone.coef_, rtol=1e-3, atol=1e-5)  # values are on grids
-    seen = people.assign(half=people["age"] / 2)[["town", "half", "kind"]][there]
+    seen = people.assign(**{"age / 2": people["age"] / 2})[["town", "age / 2", "kind"]][there]
     np.testing.assert_allclose(made[0].transform(seen), rows[there], atol=1e-12)
     assert made.score(seen, (people["pay"] > 40)[there].astype(int)) > 0.9
     spent = asked.account.balance()
@@ -149,7 +149,7 @@ def test_weights_and_neighbours_that_are_replaced(people: pd.DataFrame) -> None:
 def test_a_person_is_told_by_the_weight_of_their_class(people: pd.DataFrame) -> None:
     asked = session(people)
     asked.fit(LogisticRegression(dp.ApproxDP(8.0, 1e-5), class_weight={1: 50}), {"age": (18, 90)}, "pay > 40")
-    (told,) = asked._fits.values()
+    ((told,),) = asked._fits.values()
     assert told.slope.weights == (0.02, 1.0)
     person = {"age": 40, told.fields.target: 0}
     bare = PrivacyReport([replace(told, slope=replace(told.slope, weights=None))])

@@ -308,3 +308,30 @@ def test_decimals_are_written_as_people_do() -> None:
         "12345.5",
         "99",
     ]
+
+
+def test_cross_tables_classes_and_the_most_frequent_are_in_words() -> None:
+    frame = pd.DataFrame(
+        {"sex": ["f", "m"] * 500, "town": ["a", "a", "b", "b"] * 250, "age": [20, 30, 40, 50] * 250}
+    )
+    facts = {
+        "sex": {"categories": ["f", "m"]},
+        "town": {"categories": ["a", "b"]},
+        "age": {"bounds": (0, 100)},
+    }
+    s = dp.Session(frame, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(facts, nulls="drop"))
+    s.cross_table(s.table.cube("sex", "town").agg(n=dp.count()), dp.ZCDP(0.1))
+    s.release(s.table.agg(t=dp.top_k("town", 2)), dp.ZCDP(0.1))
+    s.fit(dp.learn.LogisticRegression(dp.ZCDP(0.1), classes=("f", "m")), ["age"], "sex")
+    cube, top, fit = (line.what for line in s.ledger.log() if line.act == "asked")
+    assert cube.startswith("count by sex, town, where ")
+    assert cube.endswith(", and 3 margins")
+    assert top == "the 2 most frequent of town"
+    assert fit == "fit: logistic regression of sex on age"
+
+
+def test_a_closed_account_has_nothing_left() -> None:
+    s = dp.Session(pd.DataFrame({"a": [1, 2]}), unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
+    s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.1))
+    s.account.close_for_ever()
+    assert "Left:     nothing: the account was closed, for ever" in str(s)

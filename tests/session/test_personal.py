@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import Pipeline
 
 import dalenius as dp
 from dalenius.adaptive import DataDependentReport, PrivacyReport
@@ -153,3 +154,23 @@ def test_a_name_that_stands_for_two_things(tmp_path: Path) -> None:
         s.fit(asked, {"z": (-36, 72)}, "rich", table=s.table.with_columns(z=text))
     kinds = [type(release) for release in s.privacy_report.releases]
     assert kinds == [PerturbedObjective, WorstCase, PerturbedObjective]
+
+
+def test_what_found_the_scale_is_told_by_its_worst_case_and_the_model_for_the_person(tmp_path: Path) -> None:
+    """Given what the steps released, the rows are on a known scale: the two losses add up."""
+    s = opened(tmp_path, dp.ZCDP(1.0))
+    steps = [
+        ("bounds", dp.learn.PrivateBounds(dp.ZCDP(0.02))),
+        ("scale", dp.learn.PrivateScaler(dp.ZCDP(0.03))),
+    ]
+    model = dp.learn.LogisticRegression(dp.ZCDP(0.1))
+    made = s.fit(Pipeline([*steps, ("model", model)]), ["age", "school"], "rich")
+    bounds, scaler, fit = s.privacy_report.releases
+    assert isinstance(bounds, WorstCase)
+    assert isinstance(scaler, WorstCase)
+    assert (bounds.loss.zcdp(), scaler.loss.zcdp()) == pytest.approx((0.02, 0.03), rel=1e-9)
+    assert isinstance(fit, PerturbedObjective)
+    assert fit.fields.bounds == tuple(made[0].bounds)  # those that were found
+    assert fit.scale == made[-1]._plan().sigma  # of the model alone, not of what all steps cost
+    likely, odd = ({**PERSON, "age": 85, "rich": rich} for rich in (1, 0))
+    assert s.privacy_report.epsilon(likely) < s.privacy_report.epsilon(odd) <= s.privacy_report.worst()

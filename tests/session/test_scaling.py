@@ -178,7 +178,7 @@ def test_whatever_bounds_come_out_there_is_a_fit(kind: str) -> None:
         for pair in _narrow(outer)
     ]
     for pair in ends:
-        scaled = planned._within([pair])
+        scaled = planned.within([pair])
         rows = exact.rows(asked.source, scaled.query, scaled.unit)
         assert len(rows) == len(values)
         x = scaled.scale.transform(rows[:, :-1])

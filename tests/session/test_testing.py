@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from scipy import stats
 import dalenius as dp
 from dalenius import infer
 from dalenius.errors import BudgetExceeded, InvalidParameter
+from dalenius.infer.hypotheses.kolmogorov_smirnov import LAWS
 from dalenius.session.ledger import Ledger
 from tests.noise.seeded import seeded
 
@@ -112,6 +114,30 @@ def test_nothing_of_a_user_is_called_on_rows(cdf: Any, people: pd.DataFrame) -> 
         asked.infer(test, "pay")
     assert getattr(cdf, "seen", 0) == seen
     assert asked.remaining == dp.ZCDP(9.0)
+
+
+@pytest.mark.parametrize(
+    "law", [stats.genhyperbolic(0.5, 1.5, 0.5), stats.ksone(10**6), stats.studentized_range(3, 10)]
+)
+def test_laws_that_take_a_row_as_long_as_it_likes_are_refused(law: Any, people: pd.DataFrame) -> None:
+    """The first warned of integrals of some rows, and the second took a fifth of a second for each row there was."""
+    asked = session(people)
+    with pytest.raises(InvalidParameter, match="step by step"):
+        asked.infer(infer.KolmogorovSmirnovTest(PROMISE, cdf=law), "pay")
+    assert asked.remaining == dp.ZCDP(9.0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_with_formulas_are_as_quick_for_any_row(name: str) -> None:
+    """A thousand rows in less than a second of processor time, and no word, whatever the row and the numbers are."""
+    law = getattr(stats, name)
+    rows = np.concatenate([np.linspace(-3, 3, 1000), [1e308, -1e308, 5e-324, 0.0, np.inf]])
+    start = time.process_time()
+    for number in (0.5, 3.0, 1e-300, 1e300, -2.0):
+        with np.errstate(all="ignore"):
+            assert law(*[number] * law.numargs).cdf(rows).shape == rows.shape
+    assert time.process_time() - start < 1.0
 
 
 def test_other_settings_are_another_question(people: pd.DataFrame) -> None:

@@ -11,8 +11,17 @@ from pathlib import Path
 import pytest
 
 from tests.servers.postgres import PostgresServer
-from tests.tables.hostile import databases, lines, objects, relations, stores
-from tests.tables.hostile.campaign import EQUAL, Try, engines, neighbours, run, syntheses_and_feeds, whole
+from tests.tables.hostile import databases, dtypes, lines, objects, relations, stores
+from tests.tables.hostile.campaign import (
+    EQUAL,
+    Try,
+    engines,
+    fits_and_plans,
+    neighbours,
+    run,
+    syntheses_and_feeds,
+    whole,
+)
 from tests.tables.hostile.judge import Tally
 from tests.tables.hostile.leaks import LEAKS, Planted
 from tests.tables.hostile.sessions import LEGS
@@ -78,6 +87,11 @@ def test_columns_of_objects() -> None:
     assert tried(neighbours(objects.objects, "duckdb", forms=False), 1, 10) > 50
 
 
+@pytest.mark.parametrize("held", [dtypes.nullable, dtypes.polars], ids=["pandas", "polars"])
+def test_columns_of_other_types(held: stores.Store) -> None:
+    assert tried(neighbours(held, "duckdb", forms=False, units=8), 1, 11) > 20
+
+
 def test_whole_sessions(tmp_path: Path) -> None:
     """And every leg of them is walked: a session in which all is refused tells nothing."""
     tally = Tally()
@@ -91,6 +105,10 @@ def test_whole_sessions(tmp_path: Path) -> None:
 
 def test_syntheses_and_feeds(tmp_path: Path) -> None:
     assert tried(syntheses_and_feeds("duckdb", tmp_path), 2, 1) > 10
+
+
+def test_fits_and_plans(tmp_path: Path) -> None:
+    assert tried(fits_and_plans("duckdb", tmp_path), 3, 1) > 10
 
 
 def test_duckdb_without_its_optimizer() -> None:

@@ -32,7 +32,11 @@ BUDGET = typer.Option(
     help="What this answer may cost: zcdp:0.05, ... [default: as --per-question says]",
 )
 CONFIDENCE = typer.Option(0.95, help="Of the intervals.")
-KEYS = typer.Option(None, metavar="LIST", help="The public keys of one column, separated by commas.")
+KEYS = typer.Option(
+    [],
+    metavar="LIST",
+    help="The public keys, separated by commas; of several columns once for each, in their order or as sex=f,m.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +46,8 @@ class Opened:
     data: str = typer.Argument(
         metavar="DATA", help="A CSV, Parquet, DuckDB or SQLite file, or a postgresql:// URL."
     )
-    ledger: str = typer.Option(
-        metavar="LEDGER", help="A file, or a postgresql:// URL.", envvar="DALENIUS_LEDGER"
+    ledger: str | None = typer.Option(
+        None, metavar="LEDGER", help="A file, or a postgresql:// URL. [required]", envvar="DALENIUS_LEDGER"
     )
     table: list[str] = typer.Option(
         [], metavar="NAME", help="The table, in a database; several of the same units, for `sql`."
@@ -95,21 +99,25 @@ class Opened:
         None, metavar="N", help="The same, as a number of answers the whole budget suffices for."
     )
 
-    def session(self, budget: str | None = None) -> Session:
-        """The data with its account in the ledger; where it has none yet, one that the first charge opens."""
+    def session(self, budget: str | None = None, *, paying: bool = True) -> Session:
+        """The data with its account in the ledger; where it has none yet, one that the first charge opens.
+
+        paying: whether something may be charged; else no ledger is needed, if the total is said.
+        """
         try:
             from dalenius.session.opening import dataset_name, opened
             from dalenius.session.session import Session
             from dalenius.tables import Unit
         except ModuleNotFoundError:
             raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
-        ledger = self._ledger()
+        ledger = None if self.ledger is None and self.total and not paying else self._ledger()
         unit = Unit.rows()
         if self.unit:
             unit = Unit(self.unit, max_rows=self._rows(), max_groups=self.max_groups)
         source = opened(*self._places(), self._facts(), unit)
         label = dataset_name(source, self.name, needed=True)
-        known = not isinstance(ledger, str) and any(account.dataset == label for account in ledger.accounts())
+        accounts = [] if ledger is None or isinstance(ledger, str) else ledger.accounts()
+        known = any(account.dataset == label for account in accounts)
         each = None if self.split_evenly_over is not None else self.per_question
         promised = self.total or (None if known else budget)
         return Session(
@@ -171,6 +179,11 @@ class Opened:
         from dalenius.session.ledger import Ledger
         from dalenius.session.opening import existing_ledger
 
+        if self.ledger is None:
+            raise InvalidParameter(
+                "say where it is charged: --ledger people.ledger, a file or a postgresql:// URL, or the variable "
+                "DALENIUS_LEDGER. (A price can be asked without one: --total zcdp:0.5.)"
+            )
         if self.checkpoint is not None or self.no_create:
             return Ledger.open(self.ledger, create=False, checkpoint=read_expected(self.checkpoint))
         return existing_ledger(self.ledger) or self.ledger
@@ -185,7 +198,7 @@ class Asked:
     )
     where: str | None = typer.Option(None, metavar="CONDITION", help="Only rows that satisfy this.")
     group_by: str | None = typer.Option(None, metavar="COLUMNS", help="Columns, separated by commas.")
-    keys: str | None = KEYS
+    keys: list[str] = KEYS
     keys_from: Path | None = typer.Option(
         None, metavar="FILE", help="A public CSV or Parquet file with the keys."
     )
@@ -209,7 +222,7 @@ class Asked:
         grouped = None
         if self.group_by is not None:
             columns = names(self.group_by)
-            grouped = problems.attempt(lambda: table.group_by(*columns, keys=self._keys(session, columns[0])))
+            grouped = problems.attempt(lambda: table.group_by(*columns, keys=self._keys(session, columns)))
         elif self.keys or self.keys_from or self.discover:
             problems.add(InvalidParameter("keys without --group-by belong to no column; say which one."))
         asking = table if grouped is None else grouped
@@ -218,16 +231,16 @@ class Asked:
         assert asked is not None
         return asked
 
-    def _keys(self, session: Session, column: str) -> Any:
+    def _keys(self, session: Session, columns: list[str]) -> Any:
         from dalenius.tables import discover
 
-        if sum((self.keys is not None, self.keys_from is not None, self.discover)) > 1:
+        if sum((bool(self.keys), self.keys_from is not None, self.discover)) > 1:
             raise InvalidParameter("give one of --keys, --keys-from and --discover.")
         if self.discover:
             return discover()
         if self.keys_from is not None:
             return _frame(self.keys_from, {f.name.lower() for f in session.table.fields if f.kind == "text"})
-        return None if self.keys is None else _listed(session, column, self.keys)
+        return _keys_of(session, columns, self.keys)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,7 +369,7 @@ def sql(
     text: str = typer.Argument(
         metavar="SELECT", help="A SELECT of aggregates FROM the file's name without its ending."
     ),
-    keys: str | None = KEYS,
+    keys: list[str] = KEYS,
 ) -> None:
     """The answer to a SELECT of aggregates; anything else is refused, with the reason."""
     session = opened.session(paid.budget)
@@ -387,7 +400,7 @@ def price(
     JSON keys: budget, affordable, epsilon, delta, times (what is left pays for), assumes.
     """
     accuracy = read_within(within, confidence, column, rows, simultaneous)
-    session = opened.session()
+    session = opened.session(paying=False)
     if select is not None and (asked.agg, asked.where, asked.group_by) != (None, None, None):
         raise InvalidParameter("--sql says everything: leave --agg, --where and --group-by out.")
     query = asked.of(session) if select is None else _selected(session, select, asked.keys)
@@ -433,11 +446,29 @@ def names(text: str) -> list[str]:
     return [name for name in found if name]
 
 
-def _selected(session: Session, text: str, keys: str | None) -> Query | CubeQuery:
+def _selected(session: Session, text: str, keys: list[str]) -> Query | CubeQuery:
     from dalenius.tables.sql import grouped_by, parse_question
 
-    listed = None if keys is None else _listed(session, grouped_by(text), keys)
+    listed = _keys_of(session, grouped_by(text), keys)
     return parse_question(text, session.table, public={}, keys=listed, unit=session.unit.columns)
+
+
+def _keys_of(session: Session, columns: list[str], given: list[str]) -> Any:
+    """The keys of one column as a list; of several, for each by its name."""
+    if not given:
+        return None
+    several = len(columns) > 1 or len(given) > 1
+    named = [text.partition("=") for text in given]
+    if several and all(mark and name.strip() in columns for name, mark, _ in named):
+        return {name.strip(): _listed(session, name.strip(), keys) for name, _, keys in named}
+    if len(columns) != len(given) and (several or columns):
+        raise InvalidParameter(
+            "--keys are of one column; of several they are given once for each, as --keys sex=f,m --keys town=Lund. "
+            "Where only some combinations are wanted, --keys-from a file; or state the categories in --schema."
+        )
+    if not several:
+        return _listed(session, next(iter(columns), None), given[0])
+    return {name: _listed(session, name, keys) for name, keys in zip(columns, given, strict=True)}
 
 
 def _listed(session: Session, column: str | None, keys: str) -> list[Any]:

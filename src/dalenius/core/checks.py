@@ -73,6 +73,11 @@ def open_probability(name: str, value: object, why: str = "") -> float:
 
 def confidence(value: object) -> float:
     """A float strictly between 0 and 1."""
+    if isinstance(value, int | float) and 1 < value < 100:
+        raise InvalidParameter.of(
+            "confidence",
+            f"confidence is {value:g}; it must be a number strictly between 0 and 1: {value / 100:g}.",
+        )
     return open_probability("confidence", value)
 
 

@@ -367,7 +367,9 @@ def to_json(model: Any) -> str:
     if isinstance(model, Pipeline):
         steps, model = _steps(model)
     features = _features(steps, _with_cost)
-    return headed(FORMAT, VERSION, {"features": features, **_with_cost(model)})
+    names = getattr([*steps, model][0], "feature_names_in_", None)
+    named: dict[str, JSON] = {} if names is None else {"names": [str(name) for name in names]}
+    return headed(FORMAT, VERSION, {"features": features, **named, **_with_cost(model)})
 
 
 def told_model(model: Any) -> dict[str, JSON]:
@@ -433,15 +435,29 @@ def from_json(text: str) -> Any:
     try:
         model, features = _read_fitted(record), record["features"]
         if features is None:
-            return model
+            return _named(model, record)
         if features["kind"] == "steps":
             steps = [_read_fitted(step) for step in features["steps"]]
+            _named(steps[0], record)
             return Pipeline([*((str(tag_of(step)), step) for step in steps), ("model", model)])
-        return Pipeline([("bounds", read_model(features).fit()), ("model", model)])
+        return Pipeline([("bounds", _named(read_model(features).fit(), record)), ("model", model)])
     except (KeyError, TypeError, ValueError, IndexError) as problem:
         if isinstance(problem, InvalidParameter):
             raise
         raise InvalidParameter("this dalenius model is not written as we write them.") from None
+
+
+def _named(first: Any, record: Mapping[str, JSON]) -> Any:
+    """What takes the rows, with the names of their columns, if they had some: so that their order is looked at."""
+    names = record.get("names")
+    if names is None:
+        return first
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InvalidParameter("this dalenius model is not written as we write them.")
+    if len(names) != first.n_features_in_:
+        raise InvalidParameter("this dalenius model is not written as we write them.")
+    first.feature_names_in_ = np.array(names, dtype=object)
+    return first
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:

@@ -13,6 +13,7 @@ from dalenius.remote.line import Line, Progress
 WAIT = 20.0
 """Seconds that the console may hold a request until a job leaves."""
 GOING = ("waiting", "running")
+STATES = (*GOING, "done", "failed", "refused", "cancelled")
 
 
 def waited(line: Line, job: str, progress: Progress | bool) -> Mapping[str, Any]:
@@ -28,7 +29,7 @@ def waited(line: Line, job: str, progress: Progress | bool) -> Mapping[str, Any]
 def seen(line: Line, job: str, wait: float) -> Mapping[str, Any]:
     """The job as the console tells of it: at once, or after so many seconds, or when it has left."""
     found = line.get("jobs", job, wait=wait, held=wait)
-    if not isinstance(found, Mapping) or not isinstance(found.get("state"), str):
+    if not isinstance(found, Mapping) or found.get("state") not in STATES:
         raise ConsoleError("the console told of a job in a way that this dalenius does not know.")
     return found
 

@@ -15,12 +15,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dalenius.calculus.guarantees import Filter, Guarantee, filter_of, from_record
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.guarantees.guarantee import READ
 from dalenius.calculus.loss import Loss
+from dalenius.core.quiet import quiet
 from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import acts
 from dalenius.session.entries import Entry, digest, now, user_word
@@ -92,11 +91,6 @@ class State:
         return read_cost(self.standing.limit, self.filter)
 
     @property
-    def first(self) -> Cost:
-        """What might be spent when the account was opened; no steward moves it."""
-        return read_cost(self.standing.first, self.filter)
-
-    @property
     def most(self) -> Cost:
         """What may ever be spent: what the promise is about."""
         return read_cost(self.standing.most, self.filter)
@@ -109,7 +103,13 @@ class State:
     def allowance(self, analyst: str | None) -> Cost:
         """What an analyst may spend in all: their share, which is nothing if only others have one, or the whole budget
         where there are no shares."""
-        allowed = self.standing.allowance(analyst or "")
+        return self._allowed(self.standing.allowance(analyst or ""), analyst)
+
+    def first_allowance(self, analyst: str | None) -> Cost:
+        """The same of the budget as it was opened: no raise and no renewal moves it."""
+        return self._allowed(self.standing.first_allowance(analyst or ""), analyst)
+
+    def _allowed(self, allowed: Sums | None, analyst: str | None) -> Cost:
         if allowed is None and analyst is not None:
             return self.filter.nothing
         if allowed is None:
@@ -353,9 +353,7 @@ class Account:
             return Reply(str(body["answer"]), None, body.get("time"))
         answer = None
         try:
-            with np.errstate(
-                all="ignore"
-            ):  # a warning (or, where they are errors, a failure) would tell of one row
+            with quiet():  # a warning (or, where they are errors, a failure) would tell of one row
                 answer = _checked_answer(compute())
         except Exception:
             pass

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dalenius.core import checks
+from dalenius.core.habits import hinted
 from dalenius.errors import InvalidParameter
 
 
@@ -44,6 +45,7 @@ class Within:
         return ", ".join(f"{name} within {e:g}" if name else f"within {e:g}" for name, e in self.each)
 
 
+@hinted(more="columns are named in a mapping, within({'n': 50, 'pay': 1000})")
 def within(
     error: float | Mapping[str, float],
     confidence: float = 0.95,

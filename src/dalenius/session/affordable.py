@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from dalenius.calculus.guarantees import ApproxDP, Filter, Guarantee
+from dalenius.calculus.guarantees import ApproxDP, Filter, Guarantee, PureDP
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.errors import InvalidParameter
 
 CLOSE = 1e-3
 """Relative: how near the largest promise the one that is found may stay."""
+
+MOST_EPSILON = 20.0
+"""Of a promise that is tried where none of the session's own kind is kept; more promises nothing."""
 
 STEPS = 40
 """Tries at most; each plans a fit, and five or six are enough."""
@@ -65,6 +68,9 @@ def promises(pays: Filter, budget: Guarantee) -> list[Guarantee]:
     if isinstance(promise, ApproxDP) and promise.delta and isinstance(budget, ApproxDP):
         # A thousandth of delta, as `charge_for_fit` takes, so that many fits have room.
         kinds.append(ApproxDP(budget.epsilon, promise.delta / 1000))
+    if not isinstance(promise, PureDP):
+        # Every budget pays for it, and some models keep it and nothing else.
+        kinds.append(PureDP(MOST_EPSILON))
     return kinds
 
 

@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 
-from dalenius.errors import InvalidParameter
+from dalenius.core.quiet import quiet
+from dalenius.errors import DaleniusError, InvalidParameter
 from dalenius.learn.data.class_weights import normal_weights
+from dalenius.learn.models.bounded_regression import BoundedRegression
 from dalenius.learn.models.exponential_regression import DrawnRegression
+from dalenius.learn.models.linear_model import LinearModel
+from dalenius.learn.models.linear_regression import LinearRegression
 from dalenius.learn.models.search import PrivateSearch
 from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.session.columns import beside, check_labels
@@ -54,6 +59,24 @@ class Aim:
         one = single(self.model)
         if is_classifier(one) and not self.has_codes:
             check_labels(query, one.classes, place)
+
+    def tried(self, columns: int) -> None:
+        """Refuse a model that cannot be fitted, before it is charged: to no rows at all, where its price does not look
+        at all of its numbers."""
+        if not isinstance(single(self.model), BoundedRegression) or isinstance(
+            single(self.model), LinearModel | LinearRegression
+        ):
+            return
+        try:
+            with quiet():
+                self.fresh().fit(np.zeros((0, columns)), np.zeros(0))
+        except DaleniusError:
+            raise
+        except Exception:
+            raise InvalidParameter(
+                f"{type(self.model).__name__} cannot be fitted with these numbers, whatever the rows are: some are too "
+                "large or too small for what it computes. Use numbers near 1."
+            ) from None
 
     def fresh(self) -> Any:
         """The model, to be fitted to what is read."""

@@ -10,6 +10,7 @@ replaced, by 2 m and sqrt(2) m.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,12 +116,8 @@ class Evaluating:
         row[-1] = 0.0 if self.has_codes else float(self.classes[0])
         try:
             self._check_numbers()
-            counts = self._no_counts()
-            with np.errstate(all="ignore"):
-                for rows in (0, 1, 2, 5):
-                    cells = self._cells(np.array([row] * rows).reshape(rows, len(row)))
-                    np.add.at(counts, cells, 1)
-            if counts.sum() != 8 or any(len(part) != 5 for part in cells):
+            tried = [np.array([row] * rows).reshape(rows, len(row)) for rows in (0, 1, 2, 5)]
+            if [int(self.counted([block]).sum()) for block in tried] != [0, 1, 2, 5]:
                 raise ValueError
         except Exception:
             raise InvalidParameter(
@@ -174,13 +171,18 @@ class Evaluating:
 
     def compute(self, source: Source) -> str:
         """Read, predict, count, and write down the noisy counts and nothing else."""
-        counts = self._no_counts()
-        with np.errstate(all="ignore"):  # coefficients may be anybody's, and beyond what floats can multiply
-            for block in exact.blocks(source, self.query, self.unit):
-                np.add.at(counts, self._cells(block), 1)
+        counts = self.counted(exact.blocks(source, self.query, self.unit))
         kept = counts if len(self.classes) > 2 else _of_two(counts)
         noisy = np.asarray(self.mechanism.release(kept.ravel()), dtype=float).reshape(kept.shape)
         return answers.to_evaluation(noisy, self.law)
+
+    def counted(self, blocks: Iterable[Reals]) -> Any:
+        """Rows by label, prediction and bin; private. Each counts by what it is alone (`learn.data.rows.products`)."""
+        counts = self._no_counts()
+        with np.errstate(all="ignore"):  # coefficients may be anybody's, and beyond what floats can multiply
+            for block in blocks:
+                np.add.at(counts, self._cells(block), 1)
+        return counts
 
     def restored(self, text: str) -> Evaluation:
         """The evaluation as it was released."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -77,7 +78,17 @@ class Explanation:
         rows = f"{accuracy.rows:,.6g}".replace(",", " ")
         return f"{rows} rows in each group, with values evenly spread over the bounds"
 
+    @cached_property
+    def _known(self) -> dict[tuple[float, float | None], dict[str, float | None]]:
+        """The errors that were asked about: each is asked about for every column, of which there may be a thousand."""
+        return {}
+
     def _errors(self, confidence: float, rows: float | None) -> dict[str, float | None]:
+        if (confidence, rows) not in self._known:
+            self._known[confidence, rows] = self._computed(confidence, rows)
+        return self._known[confidence, rows]
+
+    def _computed(self, confidence: float, rows: float | None) -> dict[str, float | None]:
         typical = None if rows is None else self._typical(rows)
         errors = {}
         for name, aggregate, roles in self.plan.query.parts:

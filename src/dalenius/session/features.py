@@ -28,10 +28,12 @@ Ends = tuple[float, float] | None
 
 @dataclass(frozen=True)
 class Features:
-    """sums: every number of a row, an expression with its bounds. listed: of every column, its categories or None."""
+    """sums: every number of a row, an expression with its bounds. listed: of every column, its categories or None.
+    names: what every column is called in a frame to predict from."""
 
     sums: tuple[tuple[str, Ends], ...]
     listed: tuple[tuple[Any, ...] | None, ...]
+    names: tuple[str, ...]
 
     @classmethod
     def of(cls, given: Any, table: Table) -> Features:
@@ -39,9 +41,11 @@ class Features:
         scope = table.scope()
         sums: list[tuple[str, Ends]] = []
         listed: list[tuple[Any, ...] | None] = []
+        names: list[str] = []
         for text, how in named_columns("features", given).items():
             ends, categories = _read(scope, text, how)
             listed.append(categories)
+            names.append(scope.named(text) or text)
             if categories is None:
                 sums.append((text, ends))
             else:
@@ -50,7 +54,7 @@ class Features:
             raise InvalidParameter(
                 f"the features are {len(sums)} numbers with their categories; at most {MOST} are allowed. List fewer."
             )
-        return cls(tuple(sums), tuple(listed))
+        return cls(tuple(sums), tuple(listed), tuple(names))
 
     @property
     def has_categories(self) -> bool:

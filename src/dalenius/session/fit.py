@@ -49,6 +49,8 @@ class Fitting:
     loss: Loss
     listed: tuple[tuple[Any, ...] | None, ...]
     """Of every feature its categories, or None."""
+    names: tuple[str, ...]
+    """Of every feature what it is called in a frame to predict from."""
     steps: scaling.Steps = ()
     """What finds the scale of the features before the model: then `query` says which bounds are found."""
 
@@ -79,12 +81,16 @@ class Fitting:
         loss = of_a_unit(aim.model.price(), unit, adjacency, budget)
         for step in steps:
             loss = of_a_unit(step.price(), unit, adjacency, budget) + loss
-        return cls(aim, query, unit, loss, columns.listed, steps)
+        return cls(aim, query, unit, loss, columns.listed, columns.names, steps)
 
     @property
     def model(self) -> Any:
         """The model as it is returned, not fitted."""
         return self.aim.model
+
+    def tried(self) -> None:
+        """Refuse what only a fit would notice, whatever the rows are."""
+        self.aim.tried(len(self.query.roles) - 1)
 
     @property
     def question(self) -> str:
@@ -100,9 +106,9 @@ class Fitting:
         if not self.steps:
             return answers.to_fit(self._released(source))
         ends = scaling.found(self.steps, self.query, self.listed, self.unit, source)
-        return answers.to_fit(self._within(ends)._released(source), ends)
+        return answers.to_fit(self.within(ends)._released(source), ends)
 
-    def _within(self, ends: Sequence[tuple[float, float]]) -> Fitting:
+    def within(self, ends: Sequence[tuple[float, float]]) -> Fitting:
         """The fit of the model alone, to features between bounds that are known by now."""
         return replace(self, query=scaling.with_bounds(self.query, ends), steps=())
 
@@ -116,7 +122,7 @@ class Fitting:
     def restored(self, text: str) -> Pipeline:
         """The model as it was released; it predicts from features in the user's units."""
         if self.steps:
-            return self._within(answers.read_found(text, len(self.query.roles) - 1)).restored(text)
+            return self.within(answers.read_found(text, len(self.query.roles) - 1)).restored(text)
         return as_released(
             self.model, answers.read_fit(text), self.scale, len(self.query.roles) - 1, self.loss
         )
@@ -124,7 +130,7 @@ class Fitting:
     @property
     def scale(self) -> PublicBounds | PublicColumns:
         """The features' public bounds, and categories where there are any, as a transformer."""
-        return scale_of(self.query, self.listed, 1)
+        return scale_of(self.query, self.listed, 1, self.names)
 
 
 def takes_blocks(model: Any) -> bool:

@@ -95,11 +95,13 @@ def _kept(blocks: Iterable[Block]) -> list[Block] | Spool:
 
 
 def scale_of(
-    query: Query, listed: Sequence[tuple[Any, ...] | None], targets: int
+    query: Query, listed: Sequence[tuple[Any, ...] | None], targets: int, names: Sequence[str]
 ) -> PublicBounds | PublicColumns:
-    """The features' public bounds, and categories where there are any, as a transformer."""
+    """The features' public bounds, and categories where there are any, as a transformer that knows their names."""
     columns = columns_of(query, listed, targets)
-    return PublicBounds(columns.bounds).fit() if not any(listed) else columns.fit()
+    scale = PublicBounds(columns.bounds).fit() if not any(listed) else columns.fit()
+    scale.feature_names_in_ = np.array(names, dtype=object)
+    return scale
 
 
 def columns_of(query: Query, listed: Sequence[tuple[Any, ...] | None], targets: int) -> PublicColumns:

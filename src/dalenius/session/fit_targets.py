@@ -48,6 +48,7 @@ class FittingTargets:
     unit: Unit
     loss: Loss
     listed: tuple[tuple[Any, ...] | None, ...]
+    names: tuple[str, ...]
 
     @classmethod
     def of(
@@ -84,7 +85,13 @@ class FittingTargets:
             if "target_bounds" in single(mine).get_params():
                 single(mine).set_params(target_bounds=single(aim.model).target_bounds)
             aims[name] = replace(aim, model=mine)
-        return cls(model, aims, query, unit, of_a_unit(loss, unit, adjacency, budget), columns.listed)
+        joint = of_a_unit(loss, unit, adjacency, budget)
+        return cls(model, aims, query, unit, joint, columns.listed, columns.names)
+
+    def tried(self) -> None:
+        """Refuse what only a fit would notice, whatever the rows are."""
+        for aim in self.aims.values():
+            aim.tried(len(self.query.roles) - len(self.aims))
 
     @property
     def question(self) -> str:
@@ -119,4 +126,4 @@ class FittingTargets:
     @property
     def scale(self) -> PublicBounds | PublicColumns:
         """The features' public bounds, and categories where there are any, as a transformer."""
-        return scale_of(self.query, self.listed, len(self.aims))
+        return scale_of(self.query, self.listed, len(self.aims), self.names)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from dalenius.calculus.guarantees import Guarantee, filter_of
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.habits import hinted
 from dalenius.core.nearest import meant
 from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.session.account import Account
@@ -132,6 +133,10 @@ class Ledger(Chain):
 
     # -- accounts ---------------------------------------------------------------------------------
 
+    @hinted(
+        "the second argument: dp.ZCDP(0.5)",
+        budget="what is promised, dp.ZCDP(0.5). An account that is there already is ledger.existing('people')",
+    )
     def account(
         self,
         dataset: str,
@@ -326,6 +331,9 @@ class Ledger(Chain):
 
         return verified(self.store, checkpoint)
 
+    @hinted(
+        more="it gives lines, to write anywhere: Path('people.jsonl').write_text('\\n'.join(ledger.export()))"
+    )
     def export(self, *, readable: bool = False) -> Iterator[str]:
         """The whole ledger as text.
 

@@ -49,13 +49,16 @@ def story(account: Account, like: Asked | None, whose: str = "the last") -> list
     """Lines: what is promised, what is spent, what is left, and why the two do not add up where they do not."""
     total, limit, left = account.balance().total, account.limit, account.left()
     spent = account.filter.spent(total).shortened(up=True)
-    mine = f" for {account.analyst!r}" if account.shares and account.analyst is not None else ""
+    mine = f" (for {account.analyst!r})" if account.shares and account.analyst is not None else ""
+    rest = f"{left_in_words(account, like, whose)}; {_shares(left, limit, up=False)}"
     lines = [
         f"Promised: {account.promise!r}",
         f"Spent:    {spent!r}, {_shares(total, limit, up=True)}"
         if total.parts != limit.nothing.parts
         else "Spent:    nothing",
-        f"Left{mine}:     {left_in_words(account, like, whose)}; {_shares(left, limit, up=False)}",
+        f"Left:     {rest}{mine}"
+        if not account.is_closed
+        else "Left:     nothing: the account was closed, for ever",
     ]
     if not isinstance(account.filter, AdditiveFilter) and total.amount:
         lines.append(why_not_added(account.filter))

@@ -84,8 +84,8 @@ class Line:
         return self.what if self.outcome in ("", ANSWERED) else f"{self.what} [{self.outcome}]"
 
     def cells(self) -> tuple[str, ...]:
-        """For a table, in the order of `COLUMNS`."""
-        return (
+        """For a table, in the order of `COLUMNS`; what an analyst wrote cannot turn or break the line it stands in."""
+        cells = (
             self.time.replace("T", " ").removesuffix("+00:00"),
             self.who,
             self.account,
@@ -93,6 +93,7 @@ class Line:
             "" if self.cost is None else cost_text(self.cost),
             "" if self.left is None else left_text(self.left, self.left_as),
         )
+        return tuple(map(printable, cells))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; amounts are exact decimals."""
@@ -469,9 +470,9 @@ def _written(moment: datetime.datetime) -> str:
 
 
 def _narrow(cells: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(shortened(cell, WIDE) if cell else "" for cell in map(printable, cells))
+    return tuple(shortened(cell, WIDE) if cell else "" for cell in cells)
 
 
 def printable(text: str) -> str:
-    """Without what a terminal obeys."""
+    """Without what a terminal obeys, or what turns the direction of a line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -23,6 +23,7 @@ from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.record import text
 from dalenius.session.account import Account
 from dalenius.session.chain import BATCH
+from dalenius.session.columns import of_a_unit
 from dalenius.tables.ask.query import Table
 from dalenius.tables.rows.steps import Compute
 
@@ -34,9 +35,15 @@ if TYPE_CHECKING:
 
 
 def release_of_fit(
-    fitting: Fitting | FittingTargets, fitted: Pipeline | dict[str, Pipeline], meanings: dict[str, str]
-) -> Release | None:
-    """The fit as a release that knows one person's share; None where there is but the worst case (several targets).
+    fitting: Fitting | FittingTargets,
+    fitted: Pipeline | dict[str, Pipeline],
+    meanings: dict[str, str],
+    pays: Filter,
+) -> tuple[Release, ...]:
+    """The fit as releases, one of which knows a person's share; none where there is but the worst case.
+
+    Steps before the model that found its scale are releases of their own, by their worst case: given what they
+    released, the model is fitted to rows on a scale that is known, and the two losses add up.
 
     meanings: what computed and joined columns stand for in the fits so far; those of this one are added. A person gives
     one value for a name: where it stands for another thing here, there is the worst case.
@@ -48,20 +55,25 @@ def release_of_fit(
     from dalenius.session.fit_targets import FittingTargets
 
     if isinstance(fitted, dict) or isinstance(fitting, FittingTargets):
-        return None
+        return ()
     if fitting.loss.adjacency is not ADD_REMOVE or fitting.model.get_params().get("rows") == "normalize":
-        return None
+        return ()
     if (
-        fitting.steps  # they know of the person, too
-        or any(fitting.listed)
+        any(fitting.listed)
         or fitting.aim.has_codes
         or len(fitting.model.get_params().get("classes", (0, 1))) != 2
     ):
-        return None
+        return ()
     if fitting.query.table.is_per_unit:  # a row is then no longer a record of the person
-        return None
+        return ()
     if any(meanings.setdefault(name, meant) != meant for name, meant in _meanings(fitting.query.table)):
-        return None
+        return ()
+    before = [
+        WorstCase(of_a_unit(step.price(), fitting.unit, ADD_REMOVE, pays), type(step).__name__)
+        for step in fitting.steps
+    ]
+    if before:
+        fitting = fitting.within(fitted[0].bounds)
     *features, target = (dict(role)["sum"].values[0] for role in fitting.query.roles)
     labels = fitting.model.get_params()
     spread = (target.upper - target.lower) / 2 if "target_bounds" in labels else 1.0
@@ -74,7 +86,7 @@ def release_of_fit(
         max(_step(value) / (value.upper - value.lower) for value in features),
         _step(target) / 2 / spread,
     )
-    return None if found.fields is None else found
+    return () if found.fields is None else (*before, found)
 
 
 def _meanings(table: Table) -> Iterator[tuple[str, str]]:
@@ -96,11 +108,12 @@ def _step(value: Any) -> float:
     return 0.0 if value.exact else float(value.granularity)
 
 
-def report(account: Account, fits: Mapping[str, Release]) -> PrivacyReport:
+def report(account: Account, fits: Mapping[str, tuple[Release, ...]]) -> PrivacyReport:
     """For everything charged so far. `fits`: those known in detail, by the digest of their question."""
     releases = [
-        fits.get(key) or worst_case(account.filter, cost, f"release {n}")
+        release
         for n, (key, cost) in enumerate(_charges(account), start=1)
+        for release in fits.get(key) or (worst_case(account.filter, cost, f"release {n}"),)
     ]
     # The most that may ever be open, and not what is open now: a steward may have moved that by the answers.
     most = account.state().most

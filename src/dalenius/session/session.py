@@ -2,84 +2,72 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, overload
 
 from dalenius.adaptive import PrivacyReport
 from dalenius.adaptive.personal.release import Release
-from dalenius.calculus.guarantees import Guarantee, amounts
-from dalenius.calculus.guarantees.cost import Cost
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.core import decimals
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.bisection import last_true
-from dalenius.core.checks import confidence as _confidence
 from dalenius.core.checks import count, flag, shown
+from dalenius.core.habits import absent, hinted
 from dalenius.core.notebook import printed
 from dalenius.errors import (
-    BudgetExceeded,
-    CannotMeet,
     InvalidParameter,
     QueryRefused,
-    TooLittleNoise,
-    TooMuchNoise,
 )
 from dalenius.infer.result import Result
-from dalenius.session.account import Account, Reply
+from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
-from dalenius.session.affordable import given, largest
-from dalenius.session.continual import Feed, FeedCounter, Periods, counter_for, largest_error
+from dalenius.session.continual import Feed, Periods
 from dalenius.session.entries import digest
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
-from dalenius.session.left import Asked, left_in_words, refused, story
+from dalenius.session.left import Asked, left_in_words, story
 from dalenius.session.opening import SessionAccount, Terms, dataset_name, opened, place_of_all
 from dalenius.session.personal import release_of_fit, report
+from dalenius.session.planning import (
+    BUDGET,
+    Budget,
+    Planning,
+    amount_text,
+    discovers_keys,
+    guarantee_of,
+    makes_a_model,
+    wanted_intervals,
+)
 from dalenius.session.price import Price, told_delta
 from dalenius.session.record import answers, questions
 from dalenius.session.record.counters import counter_record, read_counter
 from dalenius.session.room import check_room
-from dalenius.session.together import Explanations, JointPlan, Together
+from dalenius.session.together import Explanations, Together
 from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.ask.several import Tables
 from dalenius.tables.compute import exact
-from dalenius.tables.compute.discovery import Discovery, discovery
 from dalenius.tables.compute.source import Source
-from dalenius.tables.facts.keys import Discover
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.facts.problems import Problems
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.facts.unit import Unit
-from dalenius.tables.plan.plan import Plan, plan
 from dalenius.tables.release.answer import Answer
 from dalenius.tables.release.cross_table import CrossTable
-from dalenius.tables.release.estimates import Wanted
-from dalenius.tables.release.released import Released, release
 
 if TYPE_CHECKING:
     from dalenius.infer.estimates.settings.estimate import Estimate
     from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
     from dalenius.infer.hypotheses.result import TestResult
     from dalenius.infer.regression.settings import Regression
-    from dalenius.session.estimation import Estimation
-    from dalenius.session.evaluating import Evaluating
     from dalenius.session.evaluation import Evaluation
-    from dalenius.session.fit import Fitting
-    from dalenius.session.fit_targets import FittingTargets
-    from dalenius.session.inference import Inference
-    from dalenius.session.synthesis import Synthesis
     from dalenius.session.synthetic_table import SyntheticTable
-    from dalenius.session.testing import Testing
     from dalenius.session.truncation import Truncation
 
 
@@ -87,11 +75,49 @@ MOST_MADE_ROWS = 10**9
 """Synthetic rows are held in memory; more than this is a slip of the pen."""
 
 
-Budget = Guarantee | Price
-"""What a release is paid with."""
+_AGG = "questions begin with the table: session.release(session.table.agg(n=dp.count()), dp.ZCDP(0.01))"
+HINTS = {
+    **dict.fromkeys(["agg", "count", "filter", "group_by", "mean", "median", "sum"], _AGG),
+    **dict.fromkeys(
+        ["ask", "execute", "query", "run"], "ask by release(question, budget), or sql(text, budget)"
+    ),
+    **dict.fromkeys(
+        ["budget", "privacy_budget", "remaining_privacy_budget"], "what is left is session.remaining"
+    ),
+    "close": "a session holds nothing open; an account is closed by its steward: session.account.close_for_ever()",
+    "log": "write session.ledger.log()",
+    "predict": "fit returns the model, and that predicts",
+    "verify": "write session.ledger.verify()",
+}
+"""What other libraries call what a session can do."""
 
 
-class Session:
+ASKING = (
+    "release",
+    "release_all",
+    "cross_table",
+    "sql",
+    "truncation",
+    "continual",
+    "fit",
+    "evaluate",
+    "infer",
+    "synthesize",
+)
+"""The ways to ask that are charged."""
+
+P = ParamSpec("P")
+
+
+class _Stopped(Exception):
+    """A call whose price was wanted has come as far as its charge."""
+
+    def __init__(self, asked: Asked) -> None:
+        super().__init__()
+        self.asked = asked
+
+
+class Session(Planning):
     """Questions about one table, answered with noise and paid from one budget.
 
     Parameters
@@ -104,7 +130,7 @@ class Session:
         Who is protected.
     budget
         PureDP, ApproxDP, ZCDP or GDP: what is promised about everything this session, and every other one on the same
-        ledger and data set, ever releases; None for that of an account which is there already. The promise stays valid
+        ledger and data set, ever releases; left out for an account which is there already. The promise stays valid
         when each question is chosen after the last answer: `calculus.guarantees.filter` has the proof, and the file of
         each guarantee its theorem.
     ledger
@@ -135,10 +161,12 @@ class Session:
         For ApproxDP budgets, how much of epsilon is set aside, when the account is opened, for pure and fitted
         releases; they then cost less and Gaussian noise more (docs/learning.md).
     per_question
-        What a question is given where its call says neither a budget nor an accuracy. It belongs to this session, not
-        to the account: every charge in the ledger says its own price.
+        What a call is given that says neither a budget nor an accuracy: one charge, of one question, of a cross-table
+        with all its margins, or of all questions of `release_all` together. It belongs to this session, not to the
+        account: every charge in the ledger says its own price.
     split_evenly_over
-        The same, said as a number of questions that the whole budget (or the share of the analyst) is to suffice for.
+        The same, said as a number of such calls that the budget (or the share of the analyst) is to suffice for, as the
+        account was opened: after a raise or a renewal there is room for more of them, at the same price.
 
     Raises
     ------
@@ -160,12 +188,16 @@ class Session:
     ZCDP(rho=0.45)
     """
 
+    @hinted(
+        "budget=dp.ApproxDP(1.0, 1e-6)",
+        unit="dp.Unit.rows() where each row is a person, dp.Unit('person_id', max_rows=4) where rows share an id",
+    )
     def __init__(
         self,
         data: Any,
         *,
         unit: Unit,
-        budget: Guarantee | None,
+        budget: Guarantee | None = None,
         ledger: str | Path | Ledger | None = None,
         name: str | None = None,
         moved: bool = False,
@@ -200,10 +232,15 @@ class Session:
             label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve, ceiling, renewals
         )
         self.account: Account = SessionAccount(ledger, terms)
-        self._fits: dict[str, Release] = {}
+        self._fits: dict[str, tuple[Release, ...]] = {}
         self._meanings: dict[str, str] = {}
         self._last: Asked | None = None
         self.per_question = self._of_each(per_question, split_evenly_over)
+
+    if not TYPE_CHECKING:  # with it type checkers would take every name for one that is there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise absent("a session", name, dir(type(self)), HINTS)
 
     def __repr__(self) -> str:
         return (
@@ -284,6 +321,7 @@ class Session:
 
     # -- asking ---------------------------------------------------------------------------------------
 
+    @hinted(BUDGET)
     def release(
         self,
         query: Query,
@@ -333,8 +371,8 @@ class Session:
         >>> a.cost
         'PureDP(epsilon=0.1123)'
         """
-        wanted = _wanted(accuracy, confidence)
-        discovers, paid = _discovers(query), self._paid(budget, query, accuracy)
+        wanted = wanted_intervals(accuracy, confidence)
+        discovers, paid = discovers_keys(query), self._paid(budget, query, accuracy)
 
         def instead() -> str | None:
             return None if accuracy is None else self._within_reach(query, accuracy)
@@ -349,8 +387,11 @@ class Session:
             question, Asked(cost, paid), lambda: answers.to_release(query, self._compute(made)), instead
         )
         answered, released = answers.read_release(reply.answer, query)
-        return Answer(replace(made, query=answered), released, _text(paid), wanted, reply.is_free, reply.time)
+        return Answer(
+            replace(made, query=answered), released, amount_text(paid), wanted, reply.is_free, reply.time
+        )
 
+    @hinted(BUDGET)
     def release_all(
         self,
         queries: Mapping[str, Query],
@@ -366,7 +407,7 @@ class Session:
         queries
             The questions by name.
         budget
-            What all of them together may cost; as in `release`. Left out: the session's budget per question, for each.
+            What all of them together may cost; as in `release`. Left out: the session's budget per question, once.
         accuracy
             In place of a budget, as in `release`: every number of every answer is held to it, or those of the columns
             that it names.
@@ -398,9 +439,8 @@ class Session:
     def _release_all(
         self, asked: Together, budget: Budget | None, accuracy: Within | None, confidence: float | None
     ) -> dict[str, Answer]:
-        wanted, queries = _wanted(accuracy, confidence), asked.queries
-        # Of a cube the session's budget per question is for all of it: it is one question to who asks it.
-        paid = self._paid(budget, asked, accuracy, 1 if asked.cube is not None else len(queries))
+        wanted, queries = wanted_intervals(accuracy, confidence), asked.queries
+        paid = self._paid(budget, asked, accuracy)
 
         def instead() -> str | None:
             return None if accuracy is None else self._within_reach(asked, accuracy)
@@ -413,7 +453,7 @@ class Session:
             return answers.to_plan({name: (p.query, self._compute(p)) for name, p in made.plans.items()})
 
         reply = self._ask(question, Asked(self._cost(made.loss, paid), paid), compute, instead)
-        cost = f"{_text(paid)} for {len(queries)} questions"
+        cost = f"{amount_text(paid)} for {len(queries)} questions"
         return {
             name: Answer(
                 replace(made.plans[name], query=query),
@@ -426,6 +466,7 @@ class Session:
             for name, (query, released) in answers.read_plan(reply.answer, queries).items()
         }
 
+    @hinted(BUDGET)
     def cross_table(
         self,
         query: CubeQuery,
@@ -484,6 +525,7 @@ class Session:
         answered = self._release_all(Together.of(query), budget, accuracy, confidence)
         return CrossTable.of(query, answered.values())
 
+    @hinted(BUDGET)
     def sql(
         self,
         text: str,
@@ -533,12 +575,13 @@ class Session:
             return self.release(query, budget, accuracy=accuracy, confidence=confidence)
         return self.cross_table(query, budget, accuracy=accuracy, confidence=confidence)
 
+    @hinted(BUDGET)
     def truncation(
         self,
         budget: Budget | None = None,
         *,
         accuracy: Within | None = None,
-        table: Table | None = None,
+        table: Table | str | None = None,
         up_to: int | None = None,
         confidence: float | None = None,
     ) -> Truncation:
@@ -555,7 +598,7 @@ class Session:
             In place of a budget, as in `release`: of `units`, `cut`, `kept` and `lost`, or of some of them,
             `dp.within({"cut": 50})`.
         table
-            Other than all of it: `session.table.filter(...)`, for instance, or one of several tables.
+            Other than all of it: `session.table.filter(...)`, for instance; or the name of one of several.
         up_to
             At most so many rows of a unit are counted as lost or kept; five times `max_rows`, if not said. One unit
             moves what is lost by at most `up_to - max_rows`, and the noise is as large as that needs.
@@ -584,11 +627,13 @@ class Session:
         """
         from dalenius.session import truncation
 
+        table = self._named(table)
         asked = self.table if table is None else table
         query, rows, most = truncation.question(asked, up_to)
         answer = self.release(query, budget, accuracy=accuracy, confidence=confidence)
         return truncation.Truncation(answer, self.unit.each, rows, most)
 
+    @hinted(BUDGET)
     def continual(self, query: Query, budget: Budget | None = None) -> Feed:
         """A count by period that keeps being published as periods come in, for one charge.
 
@@ -642,13 +687,14 @@ class Session:
             lambda asked: exact.evaluate(self.source, asked, unit, in_order=True),
         )
 
+    @hinted(BUDGET)
     def fit(
         self,
         model: Any,
         features: Any,
         target: Any,
         *,
-        table: Table | None = None,
+        table: Table | str | None = None,
         budget: Budget | None = None,
     ) -> Any:
         """A model of `dp.learn`, fitted to the table and paid from the budget.
@@ -674,7 +720,7 @@ class Session:
             that holds them. Or several, as a list or with their bounds: each gets a model of its own, and the guarantee
             is for all of them together.
         table
-            Other than all of it: `session.table.filter(...)`, for instance.
+            Other than all of it: `session.table.filter(...)`, for instance; or the name of one of several.
         budget
             Of a class: what the fit may cost; the session's budget per question, if left out.
 
@@ -707,23 +753,27 @@ class Session:
         """
         from sklearn.base import clone
 
+        table = self._named(table)
+
         def loss_of(promise: Guarantee) -> Loss:
-            changed = model(promise) if _makes(model) else clone(model).set_params(guarantee=promise)
+            changed = model(promise) if makes_a_model(model) else clone(model).set_params(guarantee=promise)
             return self._fitting(changed, features, target, table).loss
 
         model = self._promising(model, budget, loss_of)
         fitting = self._fitting(model, features, target, table)
         question, own_promise = fitting.question, getattr(model, "guarantee", None)
+        if self.account.recorded(question) is None:
+            fitting.tried()
         asked = self._asked_fit(fitting.loss, own_promise)
         reply = self._ask(
             question, asked, lambda: fitting.compute(self.source), self._smaller(own_promise, loss_of)
         )
         fitted = fitting.restored(reply.answer)
-        own = release_of_fit(fitting, fitted, self._meanings)
-        if own is not None:
+        if own := release_of_fit(fitting, fitted, self._meanings, self.account.filter):
             self._fits[digest(question)] = own
         return fitted
 
+    @hinted(BUDGET)
     def evaluate(
         self,
         model: Any,
@@ -732,7 +782,7 @@ class Session:
         budget: Budget | None = None,
         *,
         bins: int = 20,
-        table: Table | None = None,
+        table: Table | str | None = None,
     ) -> Evaluation:
         """How good a fitted classifier is on the table: accuracy, confusion matrix, AUC and calibration, paid once.
 
@@ -754,7 +804,7 @@ class Session:
         bins
             Of the probability: more tell AUC and calibration more finely, and have more noise together. An even number.
         table
-            Other than all of it: `session.table.filter(...)`, for instance.
+            Other than all of it: `session.table.filter(...)`, for instance; or the name of one of several.
 
         Returns
         -------
@@ -778,7 +828,7 @@ class Session:
         >>> how_good.accuracy.low > 0.9, s.remaining.shortened(up=False)
         (True, ZCDP(rho=0.4))
         """
-        paid = self._paid(budget)
+        paid, table = self._paid(budget), self._named(table)
         asked = self._evaluating(model, features, target, paid, bins, table)
         cost = Asked(self._cost(asked.loss, paid), paid)
         reply = self._ask(asked.question, cost, lambda: asked.compute(self.source))
@@ -791,7 +841,7 @@ class Session:
         features: Any,
         target: Any,
         *,
-        table: Table | None = None,
+        table: Table | str | None = None,
         budget: Budget | None = None,
     ) -> Result: ...
 
@@ -802,7 +852,7 @@ class Session:
         features: Any,
         target: Any = None,
         *,
-        table: Table | None = None,
+        table: Table | str | None = None,
         budget: Budget | None = None,
     ) -> Result: ...
 
@@ -813,17 +863,18 @@ class Session:
         features: Any,
         target: Any = None,
         *,
-        table: Table | None = None,
+        table: Table | str | None = None,
         budget: Budget | None = None,
     ) -> TestResult: ...
 
+    @hinted(BUDGET)
     def infer(
         self,
         estimator: Any,
         features: Any,
         target: Any = None,
         *,
-        table: Table | None = None,
+        table: Table | str | None = None,
         budget: Budget | None = None,
     ) -> Result | TestResult:
         """A regression or an estimate with intervals, or a test, of the table and paid from the budget.
@@ -847,7 +898,7 @@ class Session:
             A column or an expression, likewise; for classes, numbers or a condition (1 or 0). The y of an estimate, or
             the values where groups are compared.
         table
-            Other than all of it: `session.table.filter(...)`, for instance.
+            Other than all of it: `session.table.filter(...)`, for instance; or the name of one of several.
         budget
             Of a class: what it may cost; the session's budget per question, if left out.
 
@@ -879,9 +930,12 @@ class Session:
         >>> s.infer(test, "age >= 40", "pay").pvalue < 0.01
         True
         """
+        table = self._named(table)
 
         def loss_of(promise: Guarantee) -> Loss:
-            changed = estimator(promise) if _makes(estimator) else replace(estimator, guarantee=promise)
+            changed = (
+                estimator(promise) if makes_a_model(estimator) else replace(estimator, guarantee=promise)
+            )
             return self._asked(changed, features, target, table).loss
 
         estimator = self._promising(estimator, budget, loss_of)
@@ -895,6 +949,7 @@ class Session:
         )
         return asked.restored(reply.answer)
 
+    @hinted(BUDGET)
     def synthesize(
         self,
         columns: Any,
@@ -904,7 +959,7 @@ class Session:
         bins: int = 32,
         private_bins: Iterable[str] = (),
         marginals: Any = 2,
-        table: Table | None = None,
+        table: Table | str | None = None,
     ) -> SyntheticTable:
         """A table of made-up rows whose marginals are close to those of the data.
 
@@ -932,7 +987,7 @@ class Session:
         marginals
             What is to be accurate: all sets of this many columns, or a list of sets of columns.
         table
-            Other than all of it: `session.table.filter(...)`, for instance.
+            Other than all of it: `session.table.filter(...)`, for instance; or the name of one of several.
 
         Returns
         -------
@@ -959,7 +1014,7 @@ class Session:
         """
         from dalenius.session.synthetic_table import SyntheticTable
 
-        budget = self._paid(budget)
+        budget, table = self._paid(budget), self._named(table)
         asked = self._synthesis(columns, budget, bins, private_bins, marginals, table)
         wanted = None if rows is None else count("rows", rows, 1)
         if wanted is not None and wanted > MOST_MADE_ROWS:
@@ -967,69 +1022,9 @@ class Session:
         cost = Asked(self._cost(asked.loss, budget), budget)
         reply = self._ask(asked.question, cost, lambda: asked.compute(self.source))
         coded, released = asked.restored(reply.answer)
-        return SyntheticTable(coded, released, asked.loss, wanted, _text(budget), reply.is_free, reply.time)
-
-    def _fitting(
-        self, model: Any, features: Any, target: Any, table: Table | None
-    ) -> Fitting | FittingTargets:
-        from dalenius.session.columns import named_columns
-        from dalenius.session.fit import Fitting
-        from dalenius.session.fit_targets import FittingTargets
-
-        kind = FittingTargets if len(named_columns("target", target)) > 1 else Fitting
-        whole = self.table if table is None else table
-        unit = self._unit(whole)
-        return kind.of(model, features, target, whole, unit, self.adjacency, self.account.filter)
-
-    def _evaluating(
-        self, model: Any, features: Any, target: Any, paid: Guarantee, bins: int, table: Table | None
-    ) -> Evaluating:
-        from dalenius.session.evaluating import Evaluating
-
-        whole = self.table if table is None else table
-        unit = self._unit(whole)
-        return Evaluating.of(model, features, target, whole, unit, self.account.filter, paid, bins)
-
-    def _synthesis(
-        self,
-        columns: Any,
-        paid: Guarantee,
-        bins: int,
-        private_bins: Iterable[str],
-        marginals: Any,
-        table: Table | None,
-    ) -> Synthesis:
-        from dalenius.session.synthesis import Synthesis
-
-        whole = self.table if table is None else table
-        return Synthesis.of(
-            columns,
-            whole,
-            self._unit(whole),
-            self.account.filter,
-            paid,
-            self._rare(),
-            bins=bins,
-            private_bins=private_bins,
-            marginals=marginals,
+        return SyntheticTable(
+            coded, released, asked.loss, wanted, amount_text(budget), reply.is_free, reply.time
         )
-
-    def _asked(
-        self, estimator: Any, features: Any, target: Any, table: Table | None
-    ) -> Inference | Testing | Estimation:
-        from dalenius.infer.estimates.settings.estimate import Estimate
-        from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
-        from dalenius.session.estimation import Estimation
-        from dalenius.session.inference import Inference
-        from dalenius.session.testing import Testing
-
-        kinds = {HypothesisTest: Testing, Estimate: Estimation}
-        kind: Any = next((kinds[base] for base in kinds if isinstance(estimator, base)), Inference)
-        asked: Inference | Testing | Estimation
-        whole = self.table if table is None else table
-        unit = self._unit(whole)
-        asked = kind.of(estimator, features, target, whole, unit, self.adjacency, self.account.filter)
-        return asked
 
     @property
     def privacy_report(self) -> PrivacyReport:
@@ -1044,6 +1039,7 @@ class Session:
 
     # -- before paying --------------------------------------------------------------------------------
 
+    @hinted(BUDGET)
     def explain(
         self,
         query: Query | CubeQuery | Mapping[str, Query] | str,
@@ -1059,7 +1055,7 @@ class Session:
         query
             A question, as for `release`, `release_all` or `cross_table`; or the text of a SELECT, as for `sql`.
         budget
-            What the answer may cost; all that remains, if not said.
+            What the answer may cost; if it is not said, the session's budget per question, or all that remains.
         public, keys
             As for `sql`.
 
@@ -1081,10 +1077,10 @@ class Session:
         6.0
         """
         query = self._read_sql(query, public, keys) if isinstance(query, str) else query
-        budget = self.remaining if budget is None else _paid(budget)
+        budget = (self.per_question or self.remaining) if budget is None else guarantee_of(budget)
         if isinstance(query, CubeQuery | Mapping):
             return self._together(Together.of(query), budget).explained
-        if _discovers(query):
+        if discovers_keys(query):
             discovery = self._discovery(query, budget)
             return Explanation(discovery.rest, discovery.threshold)
         return Explanation(self._plan(query, self.account.filter.price(budget)))
@@ -1108,46 +1104,39 @@ class Session:
         *,
         features: Any,
         target: Any = None,
-        table: Table | None = None,
+        table: Table | str | None = None,
         delta: float | None = None,
     ) -> Price: ...
 
-    def price(
-        self,
-        query: Any,
-        accuracy: Within | None = None,
-        *,
-        continual: bool = False,
-        features: Any = None,
-        target: Any = None,
-        table: Table | None = None,
-        public: Mapping[str, Any] | None = None,
-        keys: Any = None,
-        delta: float | None = None,
-    ) -> Price:
+    @overload
+    def price(self, query: Callable[P, object], *given: P.args, **named: P.kwargs) -> Price: ...
+
+    def price(self, query: Any, *given: Any, **named: Any) -> Price:
         """The cheapest budget, of the session's kind, with which the answer is accurate enough. It is free.
 
         It is found from public facts alone: bounds, unit, groups, and what you say about the size of groups. It has
         four digits, rounded up. Of a model, a regression, an estimate or a test, which has its own promise: what `fit`
-        or `infer` would charge for it. `synthesize` has no price of this kind: how well a few marginals describe a
-        table depends on the table.
+        or `infer` would charge for it.
+
+        What any other call would be charged is asked with the call itself, not yet made:
+        `price(session.evaluate, model, ["age"], "pay > 5", budget=dp.ZCDP(0.1))`. All that can be charged has a price
+        of this kind, and what refuses the call refuses the price. (`synthesize` and `evaluate` have none by accuracy:
+        how well counts describe a table, or tell how good a model is, depends on the table.)
 
         Parameters
         ----------
         query
             A question, as for `release`, `release_all`, `cross_table` or `continual`; the text of a SELECT, as for
-            `sql`; or a model, a regression, an estimate or a test, as for `fit` and `infer`.
-        accuracy
-            `dp.within(error, confidence)`, for a question. Of a feed, both the count of each period and its running
-            total are within the error, or the one that `column` names: "n" or "n_total".
-        continual
-            Whether the question is to be a feed.
-        features, target, table
-            As for `fit` and `infer`.
-        public, keys
-            As for `sql`.
-        delta
-            At which epsilon is told beside the price: that of the session's budget, or 1e-6, if left out.
+            `sql`; a model, a regression, an estimate or a test, as for `fit` and `infer`; or one of this session's ways
+            to ask, such as `session.synthesize`, followed by all that it would be given.
+        *given
+            Of a question its accuracy, `dp.within(error, confidence)`. Of a feed, both the count of each period and its
+            running total are within the error, or the one that `column` names: "n" or "n_total". Of a way to ask, what
+            it would be given.
+        **named
+            `accuracy` likewise; `continual`, whether the question is to be a feed; `features`, `target` and `table`, as
+            for `fit` and `infer`; `public` and `keys`, as for `sql`; and `delta`, at which epsilon is told beside the
+            price: that of the session's budget, or 1e-6, if left out. Of a way to ask, what it would be given.
 
         Returns
         -------
@@ -1178,60 +1167,33 @@ class Session:
         >>> by_age = s.table.group_by("age", keys=range(18, 90)).agg(n=dp.count())
         >>> s.price(by_age, dp.within(30), continual=True).affordable
         True
+        >>> print(s.price(s.synthesize, {"age": (18, 90)}, budget=dp.ZCDP(0.2)))
+        ZCDP(rho=0.2), epsilon 3.132 at delta 1e-06; what is left pays for 2
         """
-        at, left = told_delta(self.account.filter, delta), self.account.left()
-        if features is not None:
-            if accuracy is not None or flag("continual", continual):
-                raise InvalidParameter(
-                    "a regression or a test has its own promise, which is its price; leave accuracy and continual out."
-                )
-            if _makes(query):
-                raise InvalidParameter(
-                    f"{getattr(query, '__name__', 'it')} has no promise yet, and its price is what it promises: give "
-                    "it one, as in LinearRegression(guarantee=dp.ZCDP(0.1))."
-                )
-            if callable(getattr(query, "price", None)) or hasattr(
-                query, "named_steps"
-            ):  # a model, or a pipeline
-                cost = self._cost_of_fit(self._fitting(query, features, target, table).loss)
-            else:
-                cost = self._cost_of_fit(self._asked(query, features, target, table).loss)
-            return Price.of(self.account.filter.spent(cost).shortened(up=True), cost, left, at)
-        if not isinstance(accuracy, Within):
-            raise InvalidParameter(
-                f"accuracy is {shown(accuracy)}; say dp.within(100, confidence=0.95) of a question, and features=... "
-                "of a regression or a test."
-            )
-        query = self._read_sql(query, public, keys) if isinstance(query, str) else query
-        asked: Query | Periods | Together
-        asked = Together.of(query) if isinstance(query, CubeQuery | Mapping) else query
-        if flag("continual", continual):
-            asked = Periods.of(query)
-            exact.check(query, self._unit(query.table))
-            if accuracy.simultaneous:
-                raise InvalidParameter(
-                    "the periods of a feed are held to an error one by one; leave simultaneous out, and ask for a "
-                    "higher confidence."
-                )
+        is_call = getattr(query, "__self__", None) is self
+        return (
+            self._price_of_asking(query, given, named) if is_call else self._cheapest(query, *given, **named)
+        )
 
-        def is_rough(amount: float) -> bool:
-            return self._is_rough(asked, amount, accuracy)
+    def _price_of_asking(
+        self, ask: Callable[..., object], given: Sequence[Any], named: Mapping[str, Any]
+    ) -> Price:
+        """What a call would be charged: it is made up to the charge, and no further."""
 
-        low, high = 1e-12, 1e-12
-        while is_rough(high):
-            low, high = high, high * 4
-        _, high = last_true(is_rough, low, high, relative=1e-9 if isinstance(asked, Query) else 1e-4)
-        pays = self.account.filter
-        least = pays.budget(high)
-        budget = pays.in_own_kind(least)
-        cost = self._cost(self._planned(asked, budget).loss, budget)
-        if not cost.fits(left) and not self._is_on_record(asked, budget):
-            # It may be only the rounding that is too much.
-            exactly = self._cost(self._planned(asked, least).loss, least)
-            if exactly.fits(left):
-                budget, cost = least, exactly
-        assumes = "" if isinstance(asked, Periods) else self._explained(asked, budget).assumed(accuracy)
-        return Price.of(budget, cost, left, at, assumes)
+        def stop(question: str, asked: Asked, *_: object) -> NoReturn:
+            raise _Stopped(asked)
+
+        asking, name = self._asking(self.account), ask.__name__
+        vars(asking)["_ask"] = stop
+        try:
+            getattr(asking, name)(*given, **named)
+        except _Stopped as stopped:
+            pays, asked = self.account.filter, stopped.asked
+            # A promise of a model's own need not be of a kind that pays here.
+            fits = name in ("fit", "infer")
+            budget = pays.spent(asked.cost).shortened(up=True) if fits else asked.budget
+            return Price.of(budget, asked.cost, self.account.left(), told_delta(pays, None))
+        raise InvalidParameter(f"{name} is charged nothing; a price is of what is: {', '.join(ASKING)}.")
 
     # -- from afar (`session.travel`) -----------------------------------------------------------------
 
@@ -1240,286 +1202,6 @@ class Session:
         made = object.__new__(type(self))
         vars(made).update(vars(self), account=account, _fits={}, _meanings={})
         return made
-
-    def _given_to(self, budget: Budget | None, questions: int = 1) -> Guarantee:
-        """What so many questions are given: the budget, or what the session gives each."""
-        return self._paid(budget, questions=questions)
-
-    def _read_sql(
-        self, text: str, public: Mapping[str, Any] | None = None, keys: Any = None
-    ) -> Query | CubeQuery:
-        """The question of a SELECT; nothing is asked."""
-        from dalenius.tables.sql import parse_question
-
-        return parse_question(text, self.table, **self._beside(public, keys))
-
-    # -- inside ---------------------------------------------------------------------------------------
-
-    def _of_each(self, budget: Budget | None, parts: int | None) -> Guarantee | None:
-        """What a question is given that does not say; None where nothing was settled."""
-        if budget is not None and parts is not None:
-            raise InvalidParameter("give one of per_question and split_evenly_over.")
-        if parts is None:
-            if budget is not None:
-                self.account.filter.price(_paid(budget))  # a kind that cannot pay here is refused now
-            return None if budget is None else _paid(budget)
-        parts = count("split_evenly_over", parts, 1)
-        whole = self.account.allowance(self.account.analyst)
-        each = self.account.filter.budget_left(whole.share(Fraction(1, parts)))
-        # Four digits are enough, rounded down: all parts fit, and every answer says what it cost in few letters.
-        each = each if parts == 1 else each.shortened(up=False)
-        if not each.size:
-            raise InvalidParameter.of(
-                "split_evenly_over", f"split_evenly_over is {parts}, and nothing is left for each; use fewer."
-            )
-        return each
-
-    def _paid(
-        self,
-        budget: Budget | None,
-        asked: Query | Together | None = None,
-        accuracy: Within | None = None,
-        questions: int = 1,
-    ) -> Guarantee:
-        """What a question is given: its budget, what its accuracy costs, or what the session gives each question."""
-        if accuracy is not None:
-            if budget is not None:
-                raise InvalidParameter("give one of budget and accuracy: an accuracy has its own price.")
-            assert asked is not None
-            question = (asked.cube or asked.queries) if isinstance(asked, Together) else asked
-            return self.price(question, accuracy).budget
-        if budget is not None:
-            return _paid(budget)
-        if self.per_question is None:
-            raise InvalidParameter(
-                "say what the answer may cost, budget=dp.ZCDP(0.01), or how accurate it is to be, "
-                "accuracy=dp.within(50); or give every question the same: dp.Session(..., per_question=dp.ZCDP(0.01)), "
-                "or split_evenly_over=20. From a shell: --budget zcdp:0.01, --within 50, --per-question or "
-                "--split-evenly-over."
-            )
-        if questions == 1:
-            return self.per_question
-        each = self._cost_of_budget(self.per_question)
-        return self.account.filter.budget_left(replace(each, amount=each.amount * questions))
-
-    def _cost_of_budget(self, budget: Guarantee) -> Cost:
-        """What an ordinary question with this budget is charged."""
-        pays = self.account.filter
-        if budget.as_pure() is not None and pays.pays_for_rare_events:
-            return pays.cost(budget.loss(self.adjacency))
-        return replace(pays.nothing, amount=budget.filter(self.adjacency).limit.amount)
-
-    def _like(self) -> tuple[Asked | None, str]:
-        """The question that others are measured by, and how it is called."""
-        if self._last is None and self.per_question is not None:
-            return Asked(self._cost_of_budget(self.per_question), self.per_question), ""
-        return self._last, "the last"
-
-    def _ask(
-        self,
-        question: str,
-        asked: Asked,
-        compute: Callable[[], str],
-        instead: Callable[[], str | None] = lambda: None,
-    ) -> Reply:
-        """The account's answer; a refusal says what could be asked instead."""
-        try:
-            reply = self.account.ask(question, asked.cost, compute)
-        except BudgetExceeded as problem:
-            raise refused(self.account, problem, asked, instead) from None
-        self._last = asked
-        return reply
-
-    def _beside(self, public: Mapping[str, Any] | None, keys: Any) -> dict[str, Any]:
-        """What a SELECT is read with."""
-        if not isinstance(public, Mapping | None):
-            raise InvalidParameter(
-                f"public is {shown(public)}; it must be a mapping of names to public tables, as {{'regions': frame}}."
-            )
-        return {"public": {} if public is None else public, "keys": keys, "unit": self.unit.columns}
-
-    def _within_reach(self, asked: Query | Together, accuracy: Within) -> str | None:
-        """What is left, said as an accuracy."""
-        try:
-            told = self._explained(asked)
-            level = told.level(accuracy)
-            reach = [told.error(level, column, accuracy.rows) for column, _ in accuracy.each]
-        except InvalidParameter:
-            return None
-        told_errors = [decimals.rounded_up(error, 4) for error in reach]
-        columns = [column for column, _ in accuracy.each]
-        named = ", ".join(f"{c!r}: {e}" for c, e in zip(columns, told_errors, strict=True))
-        return f"what is left suffices for within({told_errors[0] if columns == [None] else f'{{{named}}}'})"
-
-    def _promising(self, model: Any, budget: Budget | None, loss_of: Callable[[Guarantee], Loss]) -> Any:
-        """A model with its promise: as it is given, or made with the largest promise that its budget pays for."""
-        if not _makes(model):
-            if budget is not None:
-                raise InvalidParameter(
-                    f"{type(model).__name__} has its own promise, which is its price; leave budget out, or give the "
-                    "class, and it gets the promise that the budget pays for."
-                )
-            return model
-        if budget is None and self.per_question is None:
-            name = getattr(model, "__name__", type(model).__name__)
-            raise InvalidParameter(
-                f"{name} has no promise yet, and nothing says what it may cost: give it one, as in "
-                f"{name}(guarantee=dp.ZCDP(0.1)), say budget=dp.ZCDP(0.1), or open the session with per_question=..."
-            )
-        paid = self._paid(budget)
-        pays, room, limit = self.account.filter, self._cost_of_budget(paid), self.account.state().first
-        part = min(Fraction(1), room.amount / limit.amount)
-        room = replace(room, delta=limit.delta / 200, shift=amounts.rounded_down(limit.shift * part))
-
-        def cost_of(promise: Guarantee) -> Cost:
-            # Not of what is left or open: the same call finds the same promise tomorrow, and its fit on record.
-            return pays.charge_for_fit(loss_of(promise), limit, limit)
-
-        return model(given(cost_of, pays, paid, room))
-
-    def _asked_fit(self, loss: Loss, promise: Guarantee | None) -> Asked:
-        cost = self._cost_of_fit(loss)
-        return Asked(cost, promise if isinstance(promise, Guarantee) else self.account.filter.spent(cost))
-
-    def _smaller(
-        self, promise: Guarantee | None, loss_of: Callable[[Guarantee], Loss]
-    ) -> Callable[[], str | None]:
-        """What a fit could promise instead, where it is too dear."""
-
-        def cost_of(smaller: Guarantee) -> Cost:
-            return self._cost_of_fit(loss_of(smaller))
-
-        def instead() -> str | None:
-            try:
-                found = None if promise is None else largest(promise, cost_of, self.account.left())
-            except (InvalidParameter, TypeError):
-                return None
-            return None if found is None else f"it can promise {found!r} at most"
-
-        return instead
-
-    def _is_on_record(self, asked: Query | Periods | Together, budget: Guarantee) -> bool:
-        if isinstance(asked, Together):
-            question = questions.of_plan(asked.queries, budget, self.unit, self.adjacency)
-        elif isinstance(asked, Periods):
-            unit = self._unit(asked.query.table)
-            question = questions.of_feed(asked.query, budget, unit, self.adjacency)
-        else:
-            question = questions.of_release(asked, budget, self._unit(asked.table), self.adjacency)
-        return self.account.recorded(question) is not None
-
-    def _planned(
-        self, asked: Query | Periods | Together, budget: Guarantee
-    ) -> Discovery | Plan | FeedCounter | JointPlan:
-        if isinstance(asked, Together):
-            return self._together(asked, budget)
-        if isinstance(asked, Periods):
-            return self._counter(asked, budget)
-        if _discovers(asked):
-            return self._discovery(asked, budget)
-        return self._plan(asked, self.account.filter.price(budget))
-
-    def _together(self, asked: Together, budget: Guarantee) -> JointPlan:
-        """Several questions for a budget, of which each gets an even part."""
-        many = len(asked.queries)
-        part = self.account.filter.price(budget).divided(many)
-        return asked.planned(lambda query: self._plan(query, part, many))
-
-    def _explained(
-        self, asked: Query | Together, budget: Guarantee | None = None
-    ) -> Explanation | Explanations:
-        return self.explain((asked.cube or asked.queries) if isinstance(asked, Together) else asked, budget)
-
-    def _is_rough(self, asked: Query | Periods | Together, amount: float, accuracy: Within) -> bool:
-        """Whether the answer errs by more, at this price."""
-        budget = self.account.filter.budget(amount)
-        try:
-            if isinstance(asked, Periods):
-                counter = self._counter(asked, budget)
-                return any(largest_error(asked, counter, part) > part.largest for part in accuracy.parts)
-            explained = self._explained(asked, budget)
-        except TooMuchNoise:
-            return True
-        except (TooLittleNoise, CannotMeet) as refused:
-            if isinstance(refused, CannotMeet) and not isinstance(asked, Periods):
-                raise
-            raise CannotMeet(
-                f"no budget makes this answer accurate to {accuracy.words}: rounding, or the size of "
-                "the groups, stands in the way. Ask for a larger error, or for larger groups."
-            ) from None
-        return not explained.meets(accuracy)
-
-    def _cost(self, loss: Loss, budget: Guarantee) -> Cost:
-        return self.account.filter.charge(loss, budget, self.account.left())
-
-    def _counter(self, periods: Periods, budget: Guarantee) -> FeedCounter:
-        unit = self._unit(periods.query.table)
-        return counter_for(periods, unit, self.account.filter.price(budget), self.adjacency)
-
-    def _cost_of_fit(self, loss: Loss) -> Cost:
-        account = self.account
-        return account.filter.charge_for_fit(loss, account.left(), account.allowance(account.analyst))
-
-    def _plan(self, query: Query, price: Guarantee, among: int = 1) -> Plan:
-        if _discovers(query):
-            raise InvalidParameter(
-                "dp.discover() finds the keys in a release of its own: ask this question by release(query, budget), or "
-                "list the keys: group_by(..., keys=[...])."
-            )
-        unit = self._unit(query.table)
-        exact.check(query, unit)
-        return plan(query, unit, price, self.adjacency, self._rare() / among)
-
-    def _unit(self, table: Table) -> Unit:
-        """How much of one unit a table holds at most, after its steps: what is planned for, and enforced."""
-        given: object = table
-        if not isinstance(given, Table):
-            raise InvalidParameter(
-                f"this session has several tables ({', '.join(self.source.together)}); say which: table=s.table[...]."
-            )
-        if (self.source.together or len(table.tables) > 1) and table.family is not self.source:
-            raise InvalidParameter(
-                f"the question is about the table {table.name!r} of another session; take it from this one: s.table."
-            )
-        return table.bounded(self.unit.of(table.name))
-
-    def _compute(self, made: Plan) -> Released:
-        return release(made, exact.evaluate(self.source, made.query, made.unit))
-
-    def _with_discovery(
-        self, query: Query, budget: Guarantee, wanted: Wanted, instead: Callable[[], str | None]
-    ) -> Answer:
-        """Keys and answers together: a third of the price finds the keys, the rest answers about them."""
-        discovery = self._discovery(query, budget)
-
-        def compute() -> str:
-            keys = discovery.keys(exact.evaluate(self.source, discovery.finding, discovery.rest.unit))
-            made = discovery.restricted(keys)
-            return answers.to_discovery(keys, (made.query, self._compute(made)) if keys else None)
-
-        question = questions.of_release(query, budget, discovery.rest.unit, self.adjacency)
-        reply = self._ask(question, Asked(self._cost(discovery.loss, budget), budget), compute, instead)
-        keys, record = answers.read_discovered(reply.answer)
-        made = discovery.restricted(keys)
-        asked, released = answers.read_about(record, made.query)
-        return Answer(replace(made, query=asked), released, _text(budget), wanted, reply.is_free, reply.time)
-
-    def _discovery(self, query: Query, budget: Guarantee) -> Discovery:
-        if not self.account.filter.pays_for_rare_events:
-            raise InvalidParameter(
-                f"discovering keys spends some delta, and this session's budget is {self.account.promise!r}. "
-                "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
-            )
-        unit = self._unit(query.table)
-        exact.check(query, unit)
-        price = self.account.filter.price(budget)
-        return discovery(query, unit, price, self._rare(), self.adjacency)
-
-    def _rare(self) -> float:
-        """The probability with which one release may do worse than its price: a twentieth of what is set aside."""
-        if not self.account.filter.pays_for_rare_events:
-            return 0.0
-        return math.nextafter(float(self.account.allowance(self.account.analyst).delta) / 20, 0)
 
 
 def _known(unit: Unit, source: Source) -> None:
@@ -1546,46 +1228,3 @@ def _forgotten_with(session: Session) -> Path:
 def _remove(path: Path, owner: int) -> None:
     if os.getpid() == owner:
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _discovers(query: object) -> bool:
-    """Whether the keys of a question are to be found; what is no question is refused."""
-    if isinstance(query, str):
-        raise InvalidParameter(
-            "a question is needed, not text; a SELECT is asked by session.sql(text, ...), and "
-            "session.table begins a question that ends with .agg(n=dp.count())."
-        )
-    if isinstance(query, CubeQuery):
-        raise InvalidParameter(
-            "a cube or rollup is asked by session.cross_table(query, budget), or its margins one by one by "
-            "session.release_all(query.named, budget)."
-        )
-    if not isinstance(query, Query):
-        raise InvalidParameter(
-            f"a question is needed, not a {type(query).__name__}; end it with what is wanted: .agg(n=dp.count())."
-        )
-    return isinstance(query.keys, Discover)
-
-
-def _paid(budget: Budget) -> Guarantee:
-    return budget.budget if isinstance(budget, Price) else budget
-
-
-def _text(budget: Guarantee) -> str:
-    """What was paid, at the digits people read; the ledger has all of them."""
-    return repr(budget.shortened(up=True))
-
-
-def _wanted(accuracy: Within | None, confidence: float | None) -> Wanted:
-    """The intervals of an answer: those that were asked for, or of the accuracy that was."""
-    if not isinstance(accuracy, Within | None):
-        raise InvalidParameter(f"accuracy is {shown(accuracy)}; say dp.within(50, confidence=0.95).")
-    usual = Wanted() if accuracy is None else Wanted(accuracy.confidence, accuracy.simultaneous)
-    return usual if confidence is None else replace(usual, confidence=_confidence(confidence))
-
-
-def _makes(model: object) -> bool:
-    """Whether this is no model, but makes one from a promise."""
-    return isinstance(model, type) or (
-        callable(model) and not hasattr(model, "price") and not hasattr(model, "loss")
-    )

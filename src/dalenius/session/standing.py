@@ -147,6 +147,13 @@ class Standing:
         share = self.shares.get(analyst)
         return None if share is None else share.allowed(self.limit, self.rounds)
 
+    def first_allowance(self, analyst: str) -> Sums | None:
+        """The same in the first round of the budget as it was opened: no raise and no renewal moves it."""
+        if not self.shares:
+            return self.first
+        share = self.shares.get(analyst)
+        return None if share is None else share.allowed(self.first, 1)
+
     def refusal(self, analyst: str, total: Sums, mine: Sums) -> str | None:
         """Why these sums may not have been spent; None if they may."""
         if self.closed:

@@ -137,6 +137,10 @@ def _other_step(step: Record) -> str:
 
 def _release_all(record: Record) -> str:
     asked = record["queries"]
+    names = [name.startswith("by ") or name == "in all" for name in asked]
+    if all(names) and len(names) > 1 and "in all" in asked:  # as `cube` and `rollup` name their margins
+        finest = max(asked.values(), key=lambda query: len(query["group_by"]))
+        return f"{_query(finest)}, and {len(asked) - 1} margin{'s' * (len(asked) > 2)}"
     return f"{len(asked)} questions: " + "; ".join(f"{name}: {_query(each)}" for name, each in asked.items())
 
 
@@ -145,13 +149,17 @@ def _model(record: Record, what: Record) -> str:
     columns = [
         (each["name"], expression(each["aggregate"]["column"])) for each in record["query"]["aggregates"]
     ]
-    target = [text for name, text in columns if name.startswith("target")]
+    target = [_CODED.sub(r"\1", text) for name, text in columns if name.startswith("target")]
     others = [text for name, text in columns if not name.startswith("target")]
     of = f" of {listed(target)} on {listed(others)}" if target else f" of {listed(others)}"
     kinds = [what["kind"]]
     if kinds == ["pipeline"]:
         kinds = [step["model"]["kind"] for step in what["parameters"]["steps"]]
     return f"{', '.join(kinds).replace('_', ' ')}{of}{steps_in_words(record['query']['table'])}"
+
+
+_CODED = re.compile(r"COALESCE\(CASE WHEN (.+?) = .* ELSE -1 END, -1\)")
+"""A column whose classes were numbered."""
 
 
 def _synthesis(record: Record) -> str:
@@ -232,6 +240,7 @@ _AGGREGATES: Mapping[str, Callable[[Record], str]] = {
     "quantiles": lambda asked: f"{_level(asked['levels'])} of {_column(asked)}",
     "bounds": lambda asked: f"bounds of {number(Decimal(asked['share']) * 100)} % of {_column(asked)}",
     "mode": _of("mode"),
+    "top_k": lambda asked: f"the {asked['k']} most frequent of {_column(asked)}",
     "adaptive_quantile": _adaptive,
     "smooth_quantile": _adaptive,
     "proposed_quantile": _adaptive,

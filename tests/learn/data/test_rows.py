@@ -12,7 +12,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
-from dalenius.learn.data.rows import matrix, one_each, records, same
+from dalenius.learn.data.rows import factors, matrix, one_each, products, records, same
 from dalenius.learn.data.targets import numbers
 from dalenius.learn.numerics.exact_sums import ExactSums
 from dalenius.sums.curves import Logistic
@@ -193,3 +193,54 @@ def test_noise_beyond_doubles_is_added_before_anything_is_rounded() -> None:
     sums.noise = iter([np.array([noise], dtype=object)])
     found = sums.noisy_gradient(np.zeros(1))
     assert found[0] == float(int(exact[0]) * int(sums.shift) + noise) * (sums.unit / sums.shift)
+
+
+COMPANY = (1, 2, 3, 4, 5, 7, 8, 13, 64, 1001)
+"""Numbers of rows that kernels of linear algebra treat differently."""
+
+
+def _alone(made: Any, rng: np.random.Generator, columns: int) -> bool:
+    """Whether a row becomes the same, to the last bit, among however many others and at whatever place."""
+    row = rng.normal(size=columns) * 10.0 ** rng.integers(-4, 5, size=columns)
+    seen: set[bytes] = set()
+    for n in COMPANY:
+        found = made(np.tile(row, (n, 1)))
+        seen |= {np.ascontiguousarray(found[k]).tobytes() for k in range(n)}
+    return len(seen) == 1
+
+
+def test_what_becomes_of_a_row_does_not_depend_on_its_company() -> None:
+    """Evaluations and searches count what is predicted for each row: with a product of matrices, one row more moved
+    seven counts of others."""
+    rng, by_blas = np.random.default_rng(4), []
+    for columns in (1, 2, 3, 5, 8, 16, 30, 100):
+        for outputs in ((), (3,)):
+            table = rng.normal(size=(columns, *outputs))
+            assert _alone(lambda rows, table=table: products(rows, table), rng, columns)
+            by_blas.append(_alone(lambda rows, table=table: rows @ table, rng, columns))
+        assert _alone(lambda rows: factors(rows, 1.0, "clip")[:, None], rng, columns)
+    assert not all(by_blas)  # what it is not made by
+    rows, table = rng.normal(size=(50, 7)), rng.normal(size=(7, 3))
+    assert np.allclose(products(rows, table), rows @ table, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        dp.learn.LogisticRegression(dp.ZCDP(1.0)),
+        dp.learn.LinearSVC(dp.ZCDP(1.0)),
+        dp.learn.OneVsRest(dp.ZCDP(1.0), classes=(0, 1, 2)),
+        dp.learn.MultinomialRegression(dp.ZCDP(1.0), classes=(0, 1, 2)),
+        dp.learn.HuberRegression(dp.ZCDP(1.0)),
+        dp.learn.PoissonRegression(dp.ZCDP(1.0), most=5.0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_nor_does_what_is_predicted_for_it(model: Any) -> None:
+    rng = np.random.default_rng(5)
+    with seeded(2):
+        fitted = model.fit(rng.normal(size=(200, 8)) / 3, rng.integers(0, 2, 200))
+    for name in ("decision_function", "predict_proba", "predict"):
+        told = getattr(fitted, name, None)
+        if told is not None:
+            assert _alone(lambda rows, told=told: told(rows)[:, None], rng, 8), name

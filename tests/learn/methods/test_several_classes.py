@@ -101,7 +101,7 @@ def test_slopes_and_bends(classes: int, knee: float) -> None:
     least = link.least_bends(scores, labels, reach)
     assert np.linalg.eigvalsh(link.bends(moved, labels) - least).min() > -1e-9
     # Shares that are predicted are those for which the slopes cancel.
-    shares = link.probabilities(scores[:200])
+    shares = link.probabilities(scores[:200] @ link.basis.T)
     each = np.stack([link.slopes(scores[:200], np.full(200, float(k))) for k in range(classes)])
     assert np.abs(np.einsum("nk,kna->na", shares, each)).max() < 1e-12
 

@@ -107,3 +107,33 @@ def test_warnings_as_errors(tmp_path: Path) -> None:
         "s.release(s.table.group_by('k', keys=['a']).agg(m=dp.mean('x', bounds=(0, 9))), dp.ZCDP(0.5))"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", asking], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize(
+    "macro",
+    [
+        "least(a, b) AS a",
+        "GREATEST(a, b) AS a",
+        "sum(x) AS 99",
+        '"+"(a, b) AS a',
+        "isfinite(x) AS true",
+        "trim(x) AS (SELECT content FROM read_text('/etc/hostname'))",
+    ],
+)
+@pytest.mark.parametrize("given", [False, True])
+def test_a_function_of_the_database_is_never_taken_for_one_of_duckdbs(
+    tmp_path: Path, macro: str, given: bool
+) -> None:
+    path = str(tmp_path / "people.duckdb")
+    with duckdb.connect(path) as made:
+        made.execute("CREATE TABLE people AS SELECT 1e9 AS pay")
+        made.execute("CREATE MACRO twice(x) AS x * 2")  # a name of its own harms nobody
+    if given:
+        opened: Any = lambda: Source.open(ibis.duckdb.connect(path).table("people"))  # noqa: E731
+    else:
+        opened = lambda: Source.open(path, table="people")  # noqa: E731
+    opened().close()
+    with duckdb.connect(path) as made:
+        made.execute(f"CREATE MACRO {macro}")
+    with pytest.raises(SourceError, match=r"the database has a function .* rename it"):
+        opened()

@@ -254,6 +254,27 @@ def _objects(values: list[Any]) -> pd.Series:
     return pd.Series(held, dtype=object)
 
 
+@pytest.mark.parametrize("bad", [b"\xff", b"\xf0\x9d"])
+def test_pandas_columns_that_hold_arrow(tmp_path: Path, bad: bytes) -> None:
+    """pandas calls them objects, and fails where it makes one of text that is none or of a day after the year 9999."""
+
+    def held(column: Any) -> Any:
+        return pd.Series(pd.arrays.ArrowExtensionArray(column))
+
+    good = [b"a", b"b", b"\xc3\xa9"] * 2
+    plain = integers(Source.open(pa.table({"x": text_of(*good), "i": [1] * 6})), "text")
+    texts, i = text_of(*good, bad), [1] * 7
+    for column in (held(texts), held(texts.dictionary_encode())):
+        check(plain, integers(Source.open(pd.DataFrame({"x": column, "i": i})), "text"))
+    pq.write_table(pa.table({"x": texts, "i": i}), tmp_path / "x.parquet")
+    check(plain, integers(Source.open(pd.read_parquet(tmp_path / "x.parquet")), "text"))
+    days = [
+        pa.array(values, pa.int32()).view(pa.date32()) for values in ([0, 1] * 3, [*[0, 1] * 3, 2**31 - 1])
+    ]
+    frames = [pd.DataFrame({"x": held(column), "i": [1] * len(column)}) for column in days]
+    check(integers(Source.open(frames[0]), "date"), integers(Source.open(frames[1]), "date"))
+
+
 def test_what_types_tell_is_refused_by_name_when_it_is_used() -> None:
     table = pa.table(
         {

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from dalenius.errors import SourceError
 from dalenius.tables import Query, Schema, Source, Table, Unit
 from dalenius.tables.compute import exact
 from tests.sample import sampled
@@ -93,6 +94,13 @@ class TestSpark(EngineContract):
             plan = backend._session.sql(backend.compile(statement))._jdf.queryExecution().optimizedPlan()
             mentions += plan.toString().count("SQRT(")
         return mentions * source.fetch(source.rows.select(n=source.rows["c0"].notnull())).num_rows
+
+    @pytest.mark.parametrize("kind", ["csv", "CSV", "text", "binaryFile"])
+    def test_a_file_is_never_taken_for_a_table(self, spark: Any, tmp_path: Path, kind: str) -> None:
+        """Spark reads `csv`.`/a/file` as a file: any that it can reach, and each another place with another budget."""
+        (tmp_path / "secret").write_text("user\nroot\n")
+        with pytest.raises(SourceError, match="there is no table"):
+            Source.open(spark, table=f"{kind}.{tmp_path}/secret")
 
     def test_names_that_differ_in_capitals_only(self, spark: Any) -> None:
         check_both(Source.open(spark.createDataFrame([(1, 30, "x"), (2, 40, "y")], "a int, A int, k string")))

@@ -14,7 +14,7 @@ from random import Random
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.tables.hostile import databases, lines, objects, stores
+from tests.tables.hostile import databases, dtypes, lines, models, objects, stores
 from tests.tables.hostile.judge import Leak, Tally, agree, judge
 from tests.tables.hostile.made import made
 from tests.tables.hostile.questions import questions
@@ -82,6 +82,16 @@ def syntheses_and_feeds(engine: str, place: Path) -> Try:
     return attempt
 
 
+def fits_and_plans(engine: str, place: Path) -> Try:
+    """Whole sessions, with a ledger, in which models are fitted and evaluated, and several questions asked at once."""
+
+    def attempt(_data: st.DataObject, random: Random, tally: Tally) -> None:
+        world = worlds(random, engine, units=3, equal=random.choice((1, 1, 1, 300)))
+        made(place, world, random, tally, models.MAKERS)
+
+    return attempt
+
+
 class _Found(BaseException):
     """Ends a batch at its first leak. No Exception, which Hypothesis would want to see again."""
 
@@ -125,7 +135,7 @@ WORLDS = {"duckdb": 3, "postgres": 2, "sqlite": 3, "spark": 1}
 
 SHARES: Mapping[str, Mapping[str, float]] = {
     "duckdb": {
-        "frames": 0.305,
+        "frames": 0.26,
         "Parquet files": 0.18,
         "Parquet files of equal rows": 0.12,
         "CSV files, records=lines": 0.1,
@@ -134,8 +144,11 @@ SHARES: Mapping[str, Mapping[str, float]] = {
         "DuckDB files of equal rows": 0.03,
         "given connections": 0.05,
         "pandas objects": 0.06,
+        "pandas types of its own": 0.02,
+        "Polars frames and mappings": 0.02,
         "whole sessions": 0.01,
         "syntheses and feeds": 0.005,
+        "fits and plans": 0.005,
         "the same integers without an optimizer": 0.05,
     },
     "postgres": {"tables": 0.8, "tables of equal rows": 0.05, "the same integers as DuckDB": 0.15},
@@ -195,8 +208,11 @@ def _duckdb(folder: Path) -> Iterator[Try]:
     yield neighbours(base, "duckdb", names=0, equal=EQUAL)
     yield neighbours(databases.given(), "duckdb", names=0)
     yield neighbours(objects.objects, "duckdb", forms=False)
+    yield neighbours(dtypes.nullable, "duckdb", forms=False)
+    yield neighbours(dtypes.polars, "duckdb", forms=False)
     yield whole("duckdb", folder)
     yield syntheses_and_feeds("duckdb", folder)
+    yield fits_and_plans("duckdb", folder)
     yield engines({"duckdb": stores.frame, "no optimizer": stores.plain_frame})
 
 

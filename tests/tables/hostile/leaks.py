@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,9 @@ import numpy as np
 import pytest
 
 from dalenius.errors import EngineFailed, QueryRefused
-from dalenius.session import synthesis
+from dalenius.session import account, synthesis
+from dalenius.session.evaluating import Evaluating
+from dalenius.session.fit_rows import FitRows
 from dalenius.session.synthesis import Synthesis
 from dalenius.tables.compute import exact, truncation
 from dalenius.tables.compute.exact import ExactTable
@@ -24,7 +28,7 @@ from dalenius.tables.rows.relations import PrivateJoin
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.rows.spelling import builtin
 from tests.tables.hostile import relations, stores
-from tests.tables.hostile.campaign import Try, neighbours, run, syntheses_and_feeds
+from tests.tables.hostile.campaign import Try, fits_and_plans, neighbours, run, syntheses_and_feeds
 from tests.tables.hostile.judge import Leak, Tally
 
 MADE = 6
@@ -45,6 +49,10 @@ def _shared(_folder: Path) -> Try:
 
 def _made(folder: Path) -> Try:
     return syntheses_and_feeds("duckdb", folder)
+
+
+def _models(folder: Path) -> Try:
+    return fits_and_plans("duckdb", folder)
 
 
 @dataclass(frozen=True)
@@ -158,6 +166,30 @@ def _inflated(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(exact.Evaluation, "run", lambda self: change(run(self)) if self.in_order else run(self))
 
 
+def _in_company(patch: pytest.MonkeyPatch) -> None:
+    """What is predicted for a row depends on how many rows there are."""
+    cells = Evaluating._cells
+
+    def change(self: Evaluating, block: Any) -> Any:
+        codes, predicted, bins = cells(self, block)
+        return codes, predicted, bins if len(codes) % 2 else self.bins - 1 - bins
+
+    patch.setattr(Evaluating, "_cells", change)
+
+
+def _warning(patch: pytest.MonkeyPatch) -> None:
+    """A solver says that it did not get there, of some rows, and nobody silences it."""
+    fitted = FitRows.fitted
+
+    def fit(self: FitRows, model: Any, target: int = 0) -> Any:
+        if sum(len(labels) for _, labels in self.blocks) % 2:
+            warnings.warn("the last step was not accepted", RuntimeWarning, stacklevel=1)
+        return fitted(self, model, target)
+
+    patch.setattr(FitRows, "fitted", fit)
+    patch.setattr(account, "quiet", nullcontext)
+
+
 def _related(_folder: Path) -> Try:
     return relations.neighbours(relations.in_frames, "duckdb", units=12)
 
@@ -245,6 +277,9 @@ LEAKS = (
     Planted("rows of a synthesis count nine times when they are odd", _repeated, MADE, _made),
     Planted("rows of a feed count nine times when they are odd", _inflated, MADE, _made),
     Planted("a synthesis is refused after the charge", _refused, MADE, _made),
+    Planted("predictions depend on the number of rows", _in_company, 5 * MADE, _models),
+    Planted("the rows of a unit are not bounded for a fit", _unbounded, 5 * MADE, _models),
+    Planted("a warning tells of a row", _warning, 5 * MADE, _models),
     Planted("rows are truncated before a join by one order for all units", _globally, MADE, _related),
     Planted("the fan-out of a join is taken for a + b", _added, 2 * MADE, _related),
     Planted("rows are joined with those of other units", _anybody, MADE, _related),

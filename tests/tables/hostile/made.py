@@ -1,4 +1,5 @@
-"""Synthetic tables and feeds of a hostile table: what they look like, and the integers that they are made from.
+"""What is made of a hostile table in a session: what it looks like, and the integers that it is made from. Synthetic
+tables and feeds here; fits, evaluations and plans of several questions in `models`.
 
 The integers are those that reach the mechanisms in a session, not others that were counted beside it. A refusal is a
 public fact: the same for all neighbours, with nothing charged. Whatever else is raised is a leak.
@@ -10,7 +11,7 @@ import datetime
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -30,7 +31,7 @@ from dalenius.tables.plan.sensitivity import sensitivity
 from tests.tables.hostile.judge import Leak, Tally
 from tests.tables.hostile.questions import units
 from tests.tables.hostile.rows import World
-from tests.tables.hostile.sessions import apart, entry, own, stored
+from tests.tables.hostile.sessions import apart, entry, noted, own, stored
 from tests.tables.hostile.stores import NotStorable
 
 BUDGETS = (
@@ -126,11 +127,26 @@ def _shown(table: Any) -> str:
     return f"{rows.shape} {rows.schema} {table.columns} {table.free}"
 
 
-MAKERS: Mapping[str, Callable[[dp.Session, Names, list[str], Any], str]] = {
-    "a synthesis": a_synthesis,
-    "a synthesis in private bins": in_private_bins,
-    "a feed": a_feed,
-}
+Make = Callable[[dp.Session, Names, list[str], Any], str]
+
+
+@dataclass(frozen=True)
+class Makers:
+    """What can be made, and what watches the mechanisms meanwhile. tried: how many of them in one session."""
+
+    made: Mapping[str, Make]
+    watched: Callable[[dp.Unit], AbstractContextManager[list[Measured]]]
+    tried: int = 3
+
+
+MAKERS = Makers(
+    {
+        "a synthesis": a_synthesis,
+        "a synthesis in private bins": in_private_bins,
+        "a feed": a_feed,
+    },
+    watched,
+)
 
 
 @dataclass(frozen=True)
@@ -145,27 +161,30 @@ class Asked:
     order: list[str]
 
     @classmethod
-    def drawn(cls, random: Random, names: Names) -> Asked:
+    def drawn(cls, random: Random, names: Names, makers: Makers) -> Asked:
         total, price = random.choice(BUDGETS)
         kind = random.choice(("frame", "parquet", "csv"))
-        roles, order = random.sample(list(CODED), random.choice((2, 2, 3))), random.sample(list(MAKERS), 3)
+        roles, order = (
+            random.sample(list(CODED), random.choice((2, 2, 3))),
+            random.sample(list(makers.made), makers.tried),
+        )
         return cls(random.choice(units(names)), kind, total, price, roles, order)
 
 
-def made(folder: Path, world: World, random: Random, tally: Tally) -> None:
+def made(folder: Path, world: World, random: Random, tally: Tally, makers: Makers = MAKERS) -> None:
     """Leak if what is made of a neighbour looks otherwise than what is made of the table, or is made from other
     integers than one unit may change. A case is one thing that was made, with integers that were compared."""
-    asked = Asked.drawn(random, world.names)
+    asked = Asked.drawn(random, world.names, makers)
     try:
-        here, counted = _told(folder, world, None, asked)
+        here, counted = _told(folder, world, None, asked, makers)
     except NotStorable:
         return
-    tally.refused += len(MAKERS) - len(counted)
+    tally.refused += len(asked.order) - len(counted)
     for number, rows in enumerate(world.neighbours):
         if asked.unit.is_row and len(rows) > 1:
             continue
         try:
-            there, numbers = _told(folder, world, number, asked)
+            there, numbers = _told(folder, world, number, asked, makers)
         except NotStorable:
             continue
         if here != there:
@@ -178,7 +197,7 @@ def made(folder: Path, world: World, random: Random, tally: Tally) -> None:
 
 
 def _told(
-    folder: Path, world: World, number: int | None, asked: Asked
+    folder: Path, world: World, number: int | None, asked: Asked, makers: Makers
 ) -> tuple[list[Any], dict[str, list[Measured]]]:
     """All that somebody outside sees of a session but for noise and times, and what nobody sees: the integers."""
     place = folder / "made"
@@ -198,8 +217,9 @@ def _told(
         for maker in asked.order:
             before = list(ledger.export())
             try:
-                with watched(asked.unit) as seen:
-                    told.append(MAKERS[maker](session, world.names, asked.roles, asked.price))
+                with makers.watched(asked.unit) as seen, noted() as said:
+                    told.append(makers.made[maker](session, world.names, asked.roles, asked.price))
+                told.append(said)
                 integers[maker] = seen
             except (Refused, BudgetExceeded) as refused:
                 told.append(f"{type(refused).__name__} {refused}")

@@ -7,13 +7,19 @@ hashes.
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import shutil
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from scipy import stats
 
 import dalenius as dp
 from dalenius.errors import BudgetExceeded, Refused
@@ -79,6 +85,9 @@ ESTIMATORS: tuple[Inferred, ...] = (
     _test("AnovaTest", GROUPS, X, bounds=(0, 1), levels=(0, 1, 7)),
     _test("KruskalWallisTest", GROUPS, X, levels=(0, 1, 7)),
     _test("SignedRankTest", X, NOTHING),
+    _test("KolmogorovSmirnovTest", X, NOTHING, cdf=stats.gamma(2.0)),
+    _test("TwoSampleKolmogorovSmirnovTest", HALF, H, pure=False),
+    _test("IndependenceTest", GROUPS, HALF, **LEVELS),
     _estimate("Mean", X, NOTHING),
     _estimate("Mean", ("{x}", None), NOTHING, location=(0, 1), sd_at_most=1.0),
     _estimate("Std", X, NOTHING),
@@ -128,7 +137,7 @@ def sessions(folder: Path, world: World, questions: Sequence[Question], random: 
                 f"sessions differ ({kind}, {total!r}, {price!r}):\n  {a}\n  {b}\n{question}\n{own(world, number)}"
             )
         count(tally, question, _kind(here[0]))
-        for leg, outcome in zip(LEGS, here[1:], strict=False):
+        for leg, outcome in zip(LEGS, here[2::2], strict=False):
             tally.asked[leg if _kind(outcome) == "answered" else f"{leg}, refused"] += 1
 
 
@@ -193,18 +202,56 @@ def _told(
         for leg in (ask, ask, fit, infer):  # the second time from the record
             before = list(ledger.export())
             try:
-                told.append(leg(session))
+                with noted() as said:
+                    told.append(leg(session))
+                told.append(said)
             except (
                 Refused,
                 BudgetExceeded,
             ) as refused:  # of anything else the campaign says where it happened
-                told.append(_failure(refused))
+                told += [_failure(refused), said]
                 if list(ledger.export()) != before:
                     raise Leak(f"refused after the charge: {refused}\n{question}") from None
         told.append(repr(session.remaining))
         told.append([entry(line) for line in ledger.export()])
         session.source.close()
     return tuple(told)
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """What is said meanwhile beside the answer: warnings, lines of a log, and what is printed."""
+    said: list[str] = []
+    handler, root, level = _Lines(said), logging.getLogger(), logging.getLogger().level
+    printed = io.StringIO()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            redirect_stdout(printed),
+            redirect_stderr(printed),
+        ):
+            warnings.simplefilter("always")
+            for kind in (DeprecationWarning, FutureWarning):  # of packages, about how they are called
+                warnings.simplefilter("ignore", kind)
+            yield said
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+        said += [f"{one.category.__name__} {one.message}" for one in caught]
+        said += [printed.getvalue()] if printed.getvalue() else []
+
+
+class _Lines(logging.Handler):
+    """Keeps lines of a log."""
+
+    def __init__(self, said: list[str]) -> None:
+        super().__init__()
+        self.said = said
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(f"{record.name} {record.getMessage()}")
 
 
 def _failure(problem: Exception) -> str:

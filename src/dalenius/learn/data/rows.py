@@ -125,7 +125,8 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
         raise InvalidParameter("X must be a table: rows of the same length.") from None
     if given.dtype.kind in "US" or any(kind.startswith(NOT_NUMBERS[:2]) for kind in kinds):
         raise InvalidParameter(
-            "X must be a table of numbers. Encode text and categories with fixed, public codes first."
+            "X must be a table of numbers. Encode text and categories with fixed, public codes first: "
+            "dp.learn.PublicColumns(bounds, categories), or let session.fit do it."
         )
     if given.dtype.kind in "Mm" or any(kind.startswith(NOT_NUMBERS[2:]) for kind in kinds):
         raise InvalidParameter(
@@ -234,6 +235,19 @@ def listed(values: Any) -> Any:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
+
+
+def products(rows: Reals, table: Reals) -> Reals:
+    """rows @ table, every row made of its own numbers alone, to the last bit.
+
+    A product of matrices adds up a row in an order that depends on how many rows there are and on its place among them.
+    Where what becomes of a row is counted, one more row could so move any number of others.
+    """
+    total = np.zeros((len(rows), *table.shape[1:]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for column, weights in zip(rows.T, table, strict=True):
+            total += np.multiply.outer(column, weights)
+    return total
 
 
 def factors(features: Reals, norm: float, how: Rows) -> Reals:

@@ -8,13 +8,16 @@ import numpy as np
 
 from dalenius.calculus.notebook import cost_rows
 from dalenius.core import notebook
+from dalenius.core.habits import Hinted
 
 
-class InNotebooks:
+class InNotebooks(Hinted):
     """An estimator whose diagram has its promise above it. Stands before `BaseEstimator` among the bases.
 
     All of it was settled before the fit, or released by it.
     """
+
+    _promise_said = "the first argument: LogisticRegression(dp.ApproxDP(1.0, 1e-6))"
 
     def _facts(self) -> list[tuple[str, str]]:
         model: Any = self

@@ -93,6 +93,7 @@ class LinearRegression(BoundedRegression):
     def _plan(self) -> NoisyStatistics:
         bound = math.hypot(self._norm, self._constant) * (1 + 1e-12)
         share = checks.open_probability("share", self.share)
+        checks.nonnegative("shrink", self.shrink)
         return NoisyStatistics.calibrated(checked_guarantee(self.guarantee), bound, share)
 
 

@@ -15,11 +15,27 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import matrix
 
 
+def in_order(X: Any, scale: Any) -> Any:
+    """The columns of a frame that a scale names, in its order; what has no names, as it is."""
+    wanted, columns = getattr(scale, "feature_names_in_", None), getattr(X, "columns", None)
+    if wanted is None or columns is None or not all(isinstance(name, str) for name in columns):
+        return X
+    have = list(columns)
+    lacking = [name for name in wanted if name not in have]
+    if lacking:
+        raise InvalidParameter(
+            f"X has no column {lacking[0]!r}, which the model was fitted to; it needs the columns "
+            f"{', '.join(map(repr, wanted))}, computed as in the fit. An array is taken by its places: X.to_numpy()."
+        )
+    return X[list(wanted)]
+
+
 @dataclass(eq=False, repr=False)
 class PublicBounds(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Columns clamped to their bounds and mapped to [-1, 1] / sqrt(d): rows of norm 1 at most.
 
     `bounds` has a pair (lower, upper) for every column, known without looking at the data. `fit` looks at nothing.
+    Where a session made it, its columns have names (`feature_names_in_`), by which those of a frame are found.
 
     Parameters
     ----------
@@ -48,7 +64,7 @@ class PublicBounds(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Reals:
         """The rows on their common scale; NaN stays NaN."""
         lower, upper = self._ends()
-        x = matrix(X, len(lower), type(self).__name__)
+        x = matrix(in_order(X, self), len(lower), type(self).__name__)
         half = upper / 2 - lower / 2
         inside = (np.clip(x, lower, upper) - (lower + half)) / half
         return np.asarray(np.clip(inside, -1.0, 1.0) / np.sqrt(len(lower)))

@@ -13,7 +13,7 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import matrix, number, same
-from dalenius.learn.models.public_bounds import PublicBounds
+from dalenius.learn.models.public_bounds import PublicBounds, in_order
 
 Pair = tuple[float, float]
 
@@ -66,7 +66,7 @@ class PublicColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def written_out(self, X: Any) -> Reals:
         """Numbers as they are, and a 1 for each category among zeros."""
-        table, parts = _table(X, len(self.bounds)), []
+        table, parts = _table(in_order(X, self), len(self.bounds)), []
         for n, listed in enumerate(self.categories):
             values = table[:, n]
             if listed is None:

@@ -15,7 +15,7 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_norm, checked_scale, constant_column
 from dalenius.learn.data.refits import alone
-from dalenius.learn.data.rows import RecordBlocks, Records, Rows, factors, matrix, records
+from dalenius.learn.data.rows import RecordBlocks, Records, Rows, factors, matrix, products, records
 from dalenius.learn.models.in_notebooks import InNotebooks
 from dalenius.learn.models.reported import Reported
 
@@ -88,7 +88,7 @@ class RowModel(InNotebooks, Reported, BaseEstimator):  # type: ignore[misc]
             )
         scale, coef = factors(x, self.row_norm, self.rows), np.ravel(self.coef_)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = (x @ coef) * scale
-        odd = ~np.isfinite(scores)
-        scores[odd] = (x[odd] * scale[odd, None]) @ coef
+            scores = products(x, coef) * scale
+            odd = ~np.isfinite(scores)
+            scores[odd] = products(x[odd] * scale[odd, None], coef)
         return np.asarray(scores + np.ravel(self.intercept_)[0])

@@ -16,7 +16,16 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.class_weights import ClassWeight, relative_weights
 from dalenius.learn.data.parameters import checked_guarantee, checked_ratio
-from dalenius.learn.data.rows import RecordBlocks, Records, factors, labels_of, matrix, same, training
+from dalenius.learn.data.rows import (
+    RecordBlocks,
+    Records,
+    factors,
+    labels_of,
+    matrix,
+    products,
+    same,
+    training,
+)
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.plan import Method, checked_method
 from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
@@ -111,7 +120,7 @@ class SeveralClasses(ClassifierMixin, RowModel):  # type: ignore[misc]
                 "X holds NaN or infinity; a prediction needs finite numbers in every column."
             )
         scale = factors(x, self.row_norm, self.rows)
-        return np.asarray((x * scale[:, None]) @ self.coef_.T + self.intercept_)
+        return np.asarray(products(x * scale[:, None], self.coef_.T) + self.intercept_)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -182,7 +191,7 @@ class MultinomialRegression(SeveralClasses):
     def predict_proba(self, X: Any) -> Reals:
         """Probabilities of all classes; with class weights, those among rows that are as many as they weigh."""
         link = self._link()
-        return link.probabilities(self._class_scores(X) @ link.basis)
+        return link.probabilities(self._class_scores(X))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -17,7 +17,7 @@ from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone
-from dalenius.learn.data.rows import matrix, one_each
+from dalenius.learn.data.rows import matrix, one_each, products
 from dalenius.learn.methods import isolated
 from dalenius.learn.models.in_notebooks import InNotebooks
 from dalenius.learn.models.reported import Reported
@@ -139,7 +139,8 @@ class SubsampleAggregate(MetaEstimatorMixin, InNotebooks, Reported, BaseEstimato
         check_is_fitted(self, "value_")
         x = matrix(X, self.n_features_in_, type(self).__name__)
         return np.asarray(
-            x @ self.value_[: x.shape[1]] + (self.value_[x.shape[1]] if self.size > x.shape[1] else 0.0)
+            products(x, self.value_[: x.shape[1]])
+            + (self.value_[x.shape[1]] if self.size > x.shape[1] else 0.0)
         )
 
 

@@ -136,11 +136,11 @@ class Multinomial(Link):
         return np.asarray(found * np.exp(-1.5 * reach)[:, None, None])
 
     def probabilities(self, scores: Reals) -> Reals:
-        """P(y) of records whose mean loss is least at these scores: the shares at which the gradients cancel.
+        """P(y) of records whose mean loss is least at these K class scores: the shares at which the gradients cancel.
 
         Sum of P(y) c_y (p - e_y) = 0 means that P(y) is as p_y / c_y = p_y max(1, (1 - p_y)/knee).
         """
-        p = np.exp(self.logs(scores))
+        p = np.exp(log_softmax(scores, axis=1))
         p *= np.maximum(1.0, (1 - p) / self.knee)
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 

@@ -53,7 +53,7 @@ def standing(session: Session) -> dict[str, JSON]:
     return {
         "budget": state.budget.record(),
         "limit": state.limit.written(),
-        "first": state.first.written(),
+        "first": state.first_allowance(account.analyst).written(),
         "spent": state.balance.total.written(),
         "allowance": state.allowance(account.analyst).written(),
         "left": state.left(account.analyst).written(),

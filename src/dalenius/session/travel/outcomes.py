@@ -75,24 +75,27 @@ def looked_up(
     recorded: what may be told of the record, where that is less than the account has. expected: whether an answer will
     be there soon, so that nothing needs to be left for it.
     """
-    account, seen = session.account, []
+    account = session.account
+    seen: list[tuple[str, str, str | None]] = []
     known = account.recorded if recorded is None else recorded
 
     def ask(question: str, cost: Cost, compute: Callable[[], str]) -> Reply:
-        answer = known(question)
-        if answer is None:
-            if not expected(question):
-                account.check_room(cost)
-            raise _NotOnRecord(Unanswered(question, cost))
-        seen.append(question)
-        return Reply(answer, None, account.charged(question))
+        with _one_view(account):  # not while it is planned, which may take long: others wait for a view
+            answer = known(question)
+            if answer is None:
+                if not expected(question):
+                    account.check_room(cost)
+                raise _NotOnRecord(Unanswered(question, cost))
+            charged = account.charged(question)
+        seen.append((question, answer, charged))
+        return Reply(answer, None, charged)
 
-    with _one_view(account):
-        try:
-            result = _asked(session, request, ask)
-        except _NotOnRecord as found:
-            return found.found
-        return _outcome(session, seen[0], result, free=True)
+    try:
+        result = _asked(session, request, ask)
+    except _NotOnRecord as found:
+        return found.found
+    ((question, answer, charged),) = seen
+    return Outcome(question, answer, True, charged, result)
 
 
 def _one_view(account: Account) -> AbstractContextManager[None]:

@@ -225,10 +225,10 @@ class ReleaseAll(Request):
         return float(sum(1 + len(query.measures) // 32 for query in self.queries.values()))
 
     def settled(self, session: Session) -> dict[str, JSON]:
-        return {"budget": session._given_to(self.budget, len(self.queries)).record()}
+        return {"budget": session._given_to(self.budget).record()}
 
     def price(self, session: Session) -> Price:
-        return price_of(self, session, session._given_to(self.budget, len(self.queries)))
+        return price_of(self, session, session._given_to(self.budget))
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,9 @@ PLAIN_NAME = re.compile(r'"([A-Za-z_]\w*)"')
 Bounds = tuple[float, float]
 Roles = Mapping[str, Measure]
 
+GIVEN_LATER = "the budget, given with the question: session.release(q, dp.ZCDP(0.01))"
+"""How a promise is said to an aggregate: it is not."""
+
 
 @dataclass(frozen=True, eq=False)
 class Inputs:

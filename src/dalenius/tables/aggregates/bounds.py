@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.checks import number
+from dalenius.core.habits import hinted
 from dalenius.errors import InvalidParameter
 from dalenius.sums.power_bins import EDGES, held
-from dalenius.tables.aggregates.aggregate import Bounds, Inputs
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Bounds, Inputs
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.of_one import OfOneColumn
 from dalenius.tables.facts.forms import NULLS, NUMBER, PLAIN
@@ -63,6 +64,7 @@ class FindBounds(OfOneColumn):
         return bounds(call.at_most(1).text(0))
 
 
+@hinted(GIVEN_LATER)
 def bounds(column: str, *, share: float = 0.99, nulls: Nulls | None = None) -> FindBounds:
     """Bounds for a column that are not known: a private question, with a price, whose answer is powers of two.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dalenius.core.habits import hinted
 from dalenius.intervals import correlations
-from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Inputs
 from dalenius.tables.aggregates.covariance import Covariance
 from dalenius.tables.aggregates.spread import TWO, deviations, spreads
 from dalenius.tables.facts.schema import Nulls
@@ -32,6 +33,7 @@ class Correlation(Covariance):
         return [Column(name, *correlations.correlation(xx, yy, xy, inputs.failure, inputs.sampling))]
 
 
+@hinted(GIVEN_LATER)
 def correlation(
     x: str,
     y: str,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from dalenius.core.habits import hinted
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Inputs, checked_text
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Inputs, checked_text
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct, direct
 from dalenius.tables.facts.forms import NULLS, PLAIN
@@ -60,6 +61,7 @@ class Count(Direct):
         return count(call.text(0) if call.arguments else None)
 
 
+@hinted(GIVEN_LATER)
 def count(column: str | None = None, *, nulls: Nulls | None = None) -> Count:
     """The number of rows in each group; of rows where `column` is not missing, if given.
 

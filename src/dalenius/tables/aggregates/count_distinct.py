@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from dalenius.core.habits import hinted
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Inputs
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct, direct
 from dalenius.tables.facts.forms import Form
@@ -55,6 +56,11 @@ class CountDistinct(Direct):
         return cls()
 
 
+@hinted(
+    GIVEN_LATER,
+    more="it counts units, by the id of the session's unit; other distinct values may each be one person's. How many "
+    "rows have each of some public values: group_by(column, keys=[...])",
+)
 def count_distinct() -> CountDistinct:
     """The number of distinct units (persons, say) with a row in each group.
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from dalenius.core.habits import hinted
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import (
+    GIVEN_LATER,
     Aggregate,
     Bounds,
     Inputs,
@@ -107,6 +109,7 @@ class Covariance(Aggregate):
         return cls.of(call.text(0), call.text(1), call.bounds(2, 4), call.bounds(4))
 
 
+@hinted(GIVEN_LATER)
 def covariance(
     x: str,
     y: str,

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from dalenius.core.checks import count, shown
+from dalenius.core.habits import hinted
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates.aggregate import (
+    GIVEN_LATER,
     Inputs,
     Roles,
     numbers,
@@ -93,6 +95,7 @@ def histogram_label(name: str, low: float, high: float, last: bool) -> str:
     return f"{name}[{low:g}, {high:g}{']' if last else ')'}"
 
 
+@hinted(GIVEN_LATER)
 def histogram(
     column: str,
     bins: int | None = None,

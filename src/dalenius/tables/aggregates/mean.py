@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from dalenius.core.habits import hinted
 from dalenius.intervals import means
-from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import half_width
 from dalenius.tables.facts.schema import Nulls
@@ -65,6 +66,7 @@ def mean_column(name: str, inputs: Inputs) -> Column:
     return Column(name, real(ratio), error * half * worth, real(low, -rounding), real(high, rounding))
 
 
+@hinted(GIVEN_LATER)
 def mean(
     column: str,
     bounds: Iterable[float] | None = None,

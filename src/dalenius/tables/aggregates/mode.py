@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sqlglot import exp
 
+from dalenius.core.habits import hinted
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Inputs, checked_text
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Inputs, checked_text
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct
 from dalenius.tables.facts.forms import CONSTANTS, NULLS, PLAIN
@@ -120,6 +121,7 @@ def _literal(value: Constant) -> Any:
     return exp.convert(value)
 
 
+@hinted(GIVEN_LATER)
 def mode(column: str, categories: Iterable[Constant] | None = None, *, nulls: Nulls | None = None) -> Mode:
     """The most frequent of public categories, chosen by the largest noisy count.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from dalenius.core.habits import hinted
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Aggregate, Inputs, checked_text, on_grid
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Aggregate, Inputs, checked_text, on_grid
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.mean import mean_column
 from dalenius.tables.facts.forms import NULLS, PLAIN
@@ -59,6 +60,7 @@ class Proportion(Aggregate):
         return proportion(call.at_most(1).text(0))
 
 
+@hinted(GIVEN_LATER)
 def proportion(condition: str, *, nulls: Nulls | None = None) -> Proportion:
     """The share of rows for which a condition holds.
 

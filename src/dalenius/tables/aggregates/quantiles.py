@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from dalenius.core.checks import count, positive, shown
+from dalenius.core.habits import hinted
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.adaptive_quantile import AdaptiveQuantile
 from dalenius.tables.aggregates.aggregate import (
+    GIVEN_LATER,
     Bounds,
     Inputs,
     Roles,
@@ -89,6 +91,7 @@ class Quantiles(OfOneColumn):
         return quantiles(call.text(0), [call.number(1)], call.bounds(2))
 
 
+@hinted(GIVEN_LATER, levels="[0.25, 0.5, 0.75], for instance")
 def quantiles(
     column: str,
     levels: Iterable[float],
@@ -136,8 +139,10 @@ def quantiles(
         raise InvalidParameter(f"quantiles({column!r}) has no levels; give some, like [0.25, 0.5, 0.75].")
     for level in made:
         if not 0 < level < 1:
+            percent = f" For {level:g} % it is {level / 100:g}." if 1 < level < 100 else ""
             raise InvalidParameter(
                 f"a quantile's level is {level:g}; it must be above 0 and below 1; for the ends use bounds(...)."
+                + percent
             )
     if list(made) != sorted(set(made)):
         raise InvalidParameter("the levels of quantiles must increase.")
@@ -197,6 +202,7 @@ def _way(adaptive: object) -> str | None:
     return AdaptiveQuantile.way if adaptive else None
 
 
+@hinted(GIVEN_LATER, level="0.9, for instance")
 def quantile(
     column: str,
     level: float,
@@ -255,6 +261,7 @@ def quantile(
     return quantiles(column, [level], bounds, nulls=nulls, bins=bins)
 
 
+@hinted(GIVEN_LATER)
 def median(
     column: str,
     bounds: Iterable[float] | None = None,

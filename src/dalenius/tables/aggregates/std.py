@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.core.habits import hinted
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Inputs
 from dalenius.tables.aggregates.spread import ONE, spread_column
 from dalenius.tables.aggregates.variance import Variance
 from dalenius.tables.facts.schema import Nulls
@@ -25,6 +26,7 @@ class Std(Variance):
         return [spread_column(name, inputs, ONE, root=True)]
 
 
+@hinted(GIVEN_LATER)
 def std(
     column: str,
     bounds: Iterable[float] | None = None,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.core.habits import hinted
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Inputs
 from dalenius.tables.aggregates.direct import Direct, direct
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.facts.schema import Nulls
@@ -48,6 +49,7 @@ def _rounding(value: Value) -> float:
     return 0.0 if value.exact else min(2.0**35 * float(value.granularity), largest * 2.0**-11)
 
 
+@hinted(GIVEN_LATER)
 def sum(
     column: str,
     bounds: Iterable[float] | None = None,

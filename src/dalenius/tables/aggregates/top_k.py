@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.checks import count
+from dalenius.core.habits import hinted
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Inputs, Roles, checked_text
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Inputs, Roles, checked_text
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import direct
 from dalenius.tables.aggregates.mode import Mode
@@ -81,6 +82,7 @@ class TopK(Mode):
         return top_k(call.text(0), int(number), call.constants(2) or None)
 
 
+@hinted(GIVEN_LATER)
 def top_k(
     column: str, k: int = 5, categories: Iterable[Constant] | None = None, *, nulls: Nulls | None = None
 ) -> TopK:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.core.habits import hinted
+from dalenius.tables.aggregates.aggregate import GIVEN_LATER, Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import ONE, spread_column
 from dalenius.tables.facts.schema import Nulls
@@ -33,6 +34,7 @@ class Variance(OfOneNumber):
         return [spread_column(name, inputs, ONE)]
 
 
+@hinted(GIVEN_LATER)
 def variance(
     column: str,
     bounds: Iterable[float] | None = None,

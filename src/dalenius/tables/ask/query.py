@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import ibis
 from sqlglot import exp
 
 from dalenius.core import checks, notebook
+from dalenius.core.habits import absent
+from dalenius.core.nearest import meant
 from dalenius.core.record import JSON
 from dalenius.core.record import text as record_text
 from dalenius.errors import InvalidParameter, QueryRefused
@@ -25,7 +27,7 @@ from dalenius.tables.facts.forms import nulls_record
 from dalenius.tables.facts.ids import check_ids
 from dalenius.tables.facts.keys import Discover, Keys, checked_kinds, group_kind, public_keys
 from dalenius.tables.facts.kinds import CLEAN, KEYS, MOST_ITEMS, Field, Kind, is_text
-from dalenius.tables.facts.nearest import alike
+from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.facts.problems import Problems
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import Column, Schema
@@ -39,6 +41,29 @@ from dalenius.tables.rows.steps import Compute, Filter, Held, Join, Step
 
 if TYPE_CHECKING:
     from dalenius.tables.ask.cube import Cube
+
+
+_ROWS = "it would show rows of the data; ask for aggregates: agg(n=dp.count())"
+AGGREGATES = (
+    "aggregates stand in agg, each with a name: agg(n=dp.count(), pay=dp.mean('income', bounds=(0, 9)))"
+)
+HINTS = {
+    **dict.fromkeys(
+        ["collect", "describe", "head", "iloc", "loc", "sample", "show", "tail", "to_pandas"], _ROWS
+    ),
+    **dict.fromkeys(
+        ["count", "histogram", "max", "mean", "median", "min", "quantile", "std", "sum", "var"], AGGREGATES
+    ),
+    **dict.fromkeys(["aggregate", "select"], AGGREGATES),
+    **dict.fromkeys(
+        ["assign", "mutate", "withColumn", "with_column"], "write with_columns(decade='FLOOR(age / 10)')"
+    ),
+    **dict.fromkeys(["query", "where"], "write filter('age >= 18')"),
+    "groupBy": "write group_by('town', keys=[...])",
+    "groupby": "write group_by('town', keys=[...])",
+    "merge": "write join (private tables of one session) or join_public",
+}
+"""What other libraries call what a table can do, or cannot."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +88,24 @@ class Table:
     family: object = field(default=None, compare=False, repr=False)
     """The same object for the tables of one session."""
 
+    if not TYPE_CHECKING:  # with it type checkers would take every name for one that is there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hints = HINTS
+            if not name.startswith("_") and any(name == field.name for field in self.fields):
+                hints = {
+                    name: f"columns are named in text, as in filter({name + ' > 0'!r}) or dp.mean({name!r})"
+                }
+            raise absent("a table", name, dir(type(self)), hints)
+
     def __getitem__(self, name: str) -> Table:
         """The table of that name: a session of one table has this one only."""
         if len(alike(str(name), [self.name])) != 1:
+            if any(name == field.name for field in self.fields):
+                raise QueryRefused(
+                    f"{name!r} is a column: it is named in text, as in filter({str(name) + ' > 0'!r}) or "
+                    f"dp.mean({name!r})."
+                )
             raise QueryRefused(
                 f"there is no table {name!r}; this session has one, called {self.name!r}. Several are given by their "
                 "names: dp.Session({'visits': 'visits.parquet', 'purchases': 'purchases.parquet'}, ...)."
@@ -185,7 +225,8 @@ class Table:
             if mine not in KEYS or mine != its:
                 raise QueryRefused(
                     f"column {a!r} is of type {mine} and {b!r} of {other.name!r} of type {its}; to join, both must be "
-                    "whole numbers, text, dates or conditions, and the same."
+                    "whole numbers, text, dates or conditions, and the same; compute such columns of both first, as "
+                    "with_columns(day=\"DATE_TRUNC('day', t)\")."
                 )
         flat = _flat_names(scope.names, other.name, theirs.names, {b for _, b in pairs})
         left, right = self.bound.max_rows, other.bound.max_rows
@@ -536,6 +577,8 @@ def _query(
     aggregates: Mapping[str, Any],
 ) -> Query:
     if unnamed:
+        if not isinstance(unnamed[0], Aggregate):
+            raise InvalidParameter(f"agg is given {checks.shown(unnamed[0])}; {AGGREGATES}.")
         raise InvalidParameter(
             f"agg is given {unnamed[0]} without a name; every aggregate needs one: agg(n={unnamed[0]})."
         )
@@ -546,7 +589,11 @@ def _query(
     for name, aggregate in aggregates.items():
         checks.label("the name of an aggregate", name)
         if not isinstance(aggregate, Aggregate):
-            raise InvalidParameter(f"{name} is {aggregate!r}; it must be an aggregate, like dp.count().")
+            if getattr(aggregate, "__module__", "").startswith("dalenius."):
+                raise InvalidParameter(f"{name} is a function; call it: {name}=dp.{aggregate.__name__}(...).")
+            raise InvalidParameter(
+                f"{name} is {checks.shown(aggregate)}; it must be an aggregate, like dp.count()."
+            )
         if name in columns:
             problems.add(f"{name!r} names both a grouping column and an aggregate; rename the aggregate.")
         for ending in aggregate.endings:
@@ -590,11 +637,16 @@ def _known(scope: Scope, text: str, what: str) -> None:
     for node in parse(text, what).find_all(exp.Column):
         if isinstance(node.this, exp.Identifier) and not node.table:
             problems.attempt(partial(_named, scope, node))
-    for name in scope.names if problems.noted else ():
-        # hours-per-week is a difference to SQL.
-        if not name.isidentifier() and _squeezed(name) in _squeezed(text):
-            raise QueryRefused(f"{what}: the column {name!r} is written in double quotes, {quoted(name)}.")
+    if problems.noted:
+        check_quotes(text, scope.names, f"{what}: ")
     problems.raise_any()
+
+
+def check_quotes(text: str, names: Iterable[str], what: str = "") -> None:
+    """Refuse an expression that has a column's name without the quotes it needs: hours-per-week is a difference."""
+    for name in names:
+        if not name.isidentifier() and _squeezed(name) in _squeezed(text):
+            raise QueryRefused(f"{what}the column {name!r} is written in double quotes, {quoted(name)}.")
 
 
 def _named(scope: Scope, node: Any) -> None:
@@ -603,6 +655,15 @@ def _named(scope: Scope, node: Any) -> None:
     if quotes and not alike(node.name, scope.names) and isinstance(node.parent, COMPARED):
         text = exp.Literal.string(node.name).sql()
         raise QueryRefused(f"there is no column {node.name!r}; text is written in single quotes: {text}.")
+    if (
+        not alike(node.name, scope.names)
+        and isinstance(node.parent, COMPARED)
+        and not meant(node.name, scope.names)
+    ):
+        raise QueryRefused(
+            f"there is no column {node.name!r}; {nearest(node.name, scope.names)}. Text is written in single "
+            f"quotes: {exp.Literal.string(node.name).sql()}."
+        )
     scope.resolve(node.name)
 
 

@@ -33,17 +33,40 @@ def engine_for(data: Any) -> Engine:
     """The engine that opens some data; refused when there is none. Nothing is connected to, and no row read."""
     if is_ibis(data):
         return engine_of(data.get_backend().name)
-    for engine in KNOWN.values():
+    one_column = type(data).__name__ == "Series"
+    for engine in KNOWN.values() if not one_column else ():
         if engine.opens(data):
             return engine
     if not isinstance(data, str | Path):
-        raise SourceError(f"data of type {type(data).__name__} cannot be opened; {give()}.")
+        rows = isinstance(data, list | tuple) or hasattr(data, "__array__")
+        frame = (
+            " Make a frame of it: pandas.DataFrame(data, columns=[...])." if rows and not one_column else ""
+        )
+        frame = " Make a frame of it: data.to_frame()." if one_column else frame
+        raise SourceError(f"data of type {type(data).__name__} cannot be opened; {give()}.{frame}")
     text = str(data)
     if "://" in text:
         raise SourceError(
             f"an address that begins with {text.split('://')[0]}:// cannot be opened; {give()}."
         )
-    raise SourceError(f"{text!r} does not end like a CSV, Parquet, DuckDB or SQLite file; {give()}.")
+    read = READ_BY_PANDAS.get(Path(text).suffix.lower())
+    hint = (
+        "" if read is None else f" Or read it yourself: dp.Session(pandas.{read}({text!r}), name=..., ...)."
+    )
+    raise SourceError(f"{text!r} does not end like a CSV, Parquet, DuckDB or SQLite file; {give()}.{hint}")
+
+
+READ_BY_PANDAS = {
+    ".dta": "read_stata",
+    ".feather": "read_feather",
+    ".json": "read_json",
+    ".ods": "read_excel",
+    ".sas7bdat": "read_sas",
+    ".sav": "read_spss",
+    ".xls": "read_excel",
+    ".xlsx": "read_excel",
+}
+"""What no engine reads, by the ending, and what makes a frame of it."""
 
 
 def place_of(data: Any, table: str | None = None) -> Place:

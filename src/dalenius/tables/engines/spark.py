@@ -86,7 +86,9 @@ class Spark(Engine):
             called, frame = named_table(table, "a Spark session is given"), None
             with contextlib.suppress(Exception):
                 parts = [part.replace("`", "``") for part in called.split(".")]
-                frame = data.table(".".join(f"`{part}`" for part in parts))
+                quoted = ".".join(f"`{part}`" for part in parts)
+                # What Spark does not know as a table it takes for a file of a format: `csv`.`/etc/passwd`.
+                frame = data.table(quoted) if data.catalog.tableExists(quoted) else None
             if frame is None:
                 raise no_table(called)
         if beside is not None and beside._session is not frame.sparkSession:

@@ -30,6 +30,11 @@ ARROW: Mapping[Kind, Any] = {
 """The clean form of each kind in Arrow, but of numbers, which need more than a cast."""
 
 
+MOST_VALUES = 50_000_000
+"""Of a table that comes with a question: of columns that cannot be used only the number of rows is sent, and each of
+them takes memory here."""
+
+
 @dataclass(frozen=True)
 class PublicTable:
     """A public table: its rows in Arrow, and a digest of them that stands for it in the identity of a
@@ -87,6 +92,7 @@ class PublicTable:
             if (
                 type(size) is not int
                 or size < 0
+                or size * len(names) > MOST_VALUES
                 or not all(map(is_text, names))
                 or len(set(names)) != len(names)
             ):

@@ -416,7 +416,7 @@ def _column(name: str, given: object) -> Column:
         return given
     if not isinstance(given, Mapping):
         raise InvalidParameter(
-            f"what is said of column {name!r} must be a table of facts (bounds, categories, ...)."
+            f"what is said of column {name!r} must be a table of facts (bounds, categories, ...){_meant(name, given)}."
         )
     problems, facts = Problems(), dict(given)
     of = f"the description of column {name!r}"
@@ -428,6 +428,17 @@ def _column(name: str, given: object) -> Column:
     return Column(
         bounds=facts.get("bounds"), categories=facts.get("categories"), nulls=policy, type=facts.get("type")
     )
+
+
+def _meant(name: str, given: object) -> str:
+    """What somebody may have meant who gave a value in place of facts."""
+    if name == "nulls" and given in ("drop", "never"):
+        return f"; of all columns it is said beside them: dp.Schema({{...}}, nulls={given!r})"
+    if isinstance(given, tuple | list) and len(given) == 2 and not any(isinstance(end, str) for end in given):
+        return f"; bounds are {{'bounds': {shown(given)}}}"
+    if isinstance(given, list | tuple | set | range):
+        return f"; categories are {{'categories': {shown(list(given))}}}"
+    return ""
 
 
 def _fact(word: str, value: Any, of: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dalenius.core.checks import count
+from dalenius.core.habits import hinted
 from dalenius.core.record import unknown
 from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.tables.facts.kinds import is_text
@@ -61,7 +62,10 @@ class Unit:
     """The rows of each table, where they differ; `max_rows` is then the largest of them."""
     beside: tuple[str, ...] = ()
     """The other columns of the id: rows that differ in one of them are of different units."""
+    fewer_groups: int | None = field(default=None, compare=False, repr=False)
+    """The bound on groups where it was below that on rows: it stays, however many rows a step makes of one."""
 
+    @hinted(column="the name of the id column; where every row is a unit of its own, Unit.rows()")
     def __init__(
         self,
         column: str | Sequence[str],
@@ -94,13 +98,14 @@ class Unit:
             max_groups=min(rows, groups),
             tables=tables,
             beside=columns[1:],
+            fewer_groups=groups if groups < rows else None,
         )
 
     @classmethod
     def rows(cls) -> Unit:
         """Every row is its own unit: one person, one row."""
         unit = cls.__new__(cls)
-        vars(unit).update(column=None, max_rows=1, max_groups=1, tables=(), beside=())
+        vars(unit).update(column=None, max_rows=1, max_groups=1, tables=(), beside=(), fewer_groups=None)
         return unit
 
     def of(self, table: str) -> Unit:
@@ -162,11 +167,9 @@ class Unit:
 
     def _with(self, rows: int) -> Unit:
         assert self.column is not None, "rows without an id cannot be bounded"
-        return Unit(
-            self.columns,
-            max_rows=rows,
-            max_groups=None if self.max_groups == self.max_rows else self.max_groups,
-        )
+        made = Unit(self.columns, max_rows=rows, max_groups=self.fewer_groups)
+        vars(made).update(fewer_groups=self.fewer_groups)
+        return made
 
     def check_whole(self, what: str) -> None:
         """Refuse what is about people, or takes units to be independent, where a unit is a person in one month.

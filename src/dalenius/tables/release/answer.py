@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from dalenius.core import checks
 from dalenius.core.arrays import Reals
 from dalenius.core.checks import confidence as checked_confidence
 from dalenius.core.checks import flag
+from dalenius.core.habits import absent
 from dalenius.errors import InvalidParameter
 from dalenius.intervals.laws import Noisy
 from dalenius.intervals.ratios import interval
@@ -41,6 +42,15 @@ CUT = (
 )
 
 
+HINTS = {
+    "estimate": "an answer has columns, each with its own: answer['n'].estimate",
+    "to_df": "write to_pandas() or to_polars()",
+    "to_excel": "write to_csv('table.csv', for_spreadsheets=True), or to_pandas().to_excel(...)",
+    "value": "an answer has columns: answer['n'].estimate",
+    "values": "an answer has columns: answer['n'].estimate, or to_dict()",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Answer(Sheet):
     """What was released for a question. Everything here is post-processing: look as often as you like.
@@ -61,6 +71,18 @@ class Answer(Sheet):
     """What was released, made to agree: estimates come from it, intervals from what was released."""
     reconciled: bool = False
     """Whether it is part of a cross-table, whose numbers have noise in common."""
+
+    if not TYPE_CHECKING:  # with it type checkers would take every name for one that is there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hints = HINTS
+            if (
+                not name.startswith("_")
+                and "released" in vars(self)
+                and name in dict(self.plan.query.aggregates)
+            ):
+                hints = {name: f"columns are taken by their names, answer[{name!r}].estimate"}
+            raise absent("an answer", name, dir(type(self)), hints)
 
     @cached_property
     def columns(self) -> list[Column]:

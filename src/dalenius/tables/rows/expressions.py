@@ -26,6 +26,7 @@ checked and built anew.
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from sqlglot import exp, parse_one
@@ -67,7 +68,7 @@ def parse(text: str, what: str = "the expression") -> Any:
         tree = parse_one(text, read=Reading)
     except (SqlglotError, RecursionError):
         raise QueryRefused(
-            f"{what}, {text!r}, is not an SQL expression; write it like 'age >= 18'."
+            f"{what}, {text!r}, is not an SQL expression; write it like 'age >= 18'.{words_of_sql(text)}"
         ) from None
     if isinstance(tree, exp.Query | exp.Command | exp.DDL | exp.DML | exp.Block | exp.Drop):
         raise QueryRefused(f"{what}, {text!r}, is a statement; only an expression may stand here.")
@@ -77,14 +78,77 @@ def parse(text: str, what: str = "the expression") -> Any:
     return tree
 
 
+def words_of_sql(text: str) -> str:
+    """Which words of a text may be meant as columns, and are words of SQL."""
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", " ", text)
+    words = sorted({word for word in re.findall(r"[A-Za-z_]+", bare) if word.lower() in WORDS})
+    if not words:
+        return ""
+    are = "is a column, it stands" if len(words) == 1 else "are columns, they stand"
+    return f" If {' and '.join(words)} {are} in double quotes: {', '.join(map(quoted, words))}."
+
+
+WORDS = frozenset(
+    {
+        "all",
+        "any",
+        "array",
+        "asc",
+        "check",
+        "column",
+        "create",
+        "default",
+        "desc",
+        "distinct",
+        "do",
+        "end",
+        "for",
+    }
+    | {
+        "from",
+        "grant",
+        "group",
+        "having",
+        "into",
+        "limit",
+        "offset",
+        "on",
+        "only",
+        "order",
+        "primary",
+        "references",
+    }
+    | {
+        "select",
+        "table",
+        "to",
+        "union",
+        "unique",
+        "user",
+        "using",
+        "values",
+        "when",
+        "where",
+        "window",
+        "with",
+    }
+)
+"""Words of SQL that columns are called, too."""
+
+
 def _in_brackets(tree: Any, what: str) -> None:
     """`1 < a < 5` is refused by SQL; a parser that reads it as (1 < a) < 5 must not answer it."""
     compared = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between, exp.Like)
     for node in tree.find_all(*compared):
         sides = (node.args.get(part) for part in ("this", "expression", "low", "high"))
         if any(isinstance(side, (*compared, exp.Not)) for side in sides):
+            ands = (
+                " Conditions are joined by AND, OR."
+                if node.find(exp.BitwiseAnd, exp.BitwiseOr, exp.ArrayOverlaps)
+                else ""
+            )
             raise QueryRefused(
-                f"{what}: {written(node)} can be read in two ways; put a part of it in brackets."
+                f"{what}: {written(node)} can be read in two ways; put a part of it in brackets.{ands}"
             )
 
 

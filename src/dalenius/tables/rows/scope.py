@@ -32,6 +32,15 @@ from dalenius.tables.rows.spelling import Spelling, Unspelled
 from dalenius.tables.rows.steps import Held, Join
 from dalenius.tables.rows.terms import INT64, Term
 
+INSTEAD = {
+    "text": "; a condition is one, 1 or 0: \"sex = 'f'\". To count rows by what a text says: group_by(...)",
+    "date": "; days since a day are one: DATE_DIFF('day', DATE '2024-01-01', d). To count rows by month: group_by of a "
+    "column DATE_TRUNC('month', d)",
+    "timestamp": "; hours since a day are one: DATE_DIFF('hour', DATE '2024-01-01', t). To count rows by month: "
+    "group_by of a column DATE_TRUNC('month', t)",
+}
+"""What is a number, where this is none."""
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -149,14 +158,16 @@ class Scope:
             whole = term.value.cast("int32").cast("int64")  # PostgreSQL knows no other way from a boolean
             term = replace(term, value=whole, kind="integer", top=1, bottom=0, whole=True)
         if not term.numeric:
-            raise QueryRefused(f"{what} needs numbers, but {text!r} is of type {term.kind}.")
+            instead = INSTEAD.get(str(term.kind), "")
+            raise QueryRefused(f"{what} needs numbers, but {text!r} is of type {term.kind}{instead}.")
         if bounds is None:
             bounds = self._public_bounds(name, condition)
         if bounds is None:
             raise QueryRefused(
                 f"{what} needs bounds: without them one row could change the answer without limit. Give bounds=(lower, "
-                "upper); in SQL and from a shell they follow the argument, mean(age, 0, 100). Or state them in the "
-                "schema; dp.bounds(...), in SQL BOUNDS(age), finds some privately."
+                "upper); in SQL and from a shell they follow the argument, mean(age, 0, 100); beside the column of a "
+                "model they are {'age': (0, 100)}. Or state them in the schema; dp.bounds(...), in SQL BOUNDS(age), "
+                "finds some privately."
             )
         policy = nulls
         if policy is None and name in self.fields:

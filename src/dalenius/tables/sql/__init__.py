@@ -100,17 +100,17 @@ def parse_question(
     return made
 
 
-def grouped_by(text: str) -> str | None:
-    """The first column of GROUP BY."""
+def grouped_by(text: str) -> list[str]:
+    """The columns of GROUP BY."""
     select = by_expression(read_select(text))
     taken_out(select)
-    columns = _grouping(select)
-    return columns[0] if columns else None
+    return _grouping(select)
 
 
 def parse_aggregates(text: str, unit: tuple[str, ...] = ()) -> dict[str, Aggregate]:
     """Aggregates written `name = call(...)` or `call(...) AS name`, separated by commas."""
-    select = plain(read_select(f"SELECT {text}", "the list of aggregates"), "expressions")
+    how = "n=count(), pay=mean(income, 0, 250000)"
+    select = plain(read_select(f"SELECT {text}", "the list of aggregates", how), "expressions")
     if not select.expressions:
         raise QueryRefused("the list of aggregates is empty; write e.g. 'n = count()'.")
     aggregates: dict[str, Aggregate] = {}

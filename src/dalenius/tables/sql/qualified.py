@@ -16,8 +16,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from dalenius.core.nearest import meant as meant_by
 from dalenius.errors import QueryRefused
-from dalenius.tables.ask.query import COMPARED, Table
+from dalenius.tables.ask.query import COMPARED, Table, check_quotes
 from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.rows.expressions import quoted, written
 
@@ -62,7 +63,15 @@ class Names:
                 raise QueryRefused(
                     f"there is no column {node.name!r}; text is written in single quotes: {written_out}."
                 )
-            raise QueryRefused(f"there is no column {node.name!r}{of}; {nearest(node.name, known)}.")
+            whole = node
+            while isinstance(whole.parent, exp.Binary):
+                whole = whole.parent
+            check_quotes(written(whole), known)
+            beside = isinstance(node.parent, COMPARED) and meant_by(node.name, known) is None
+            text = (
+                f" Text is written in single quotes: {exp.Literal.string(node.name).sql()}." if beside else ""
+            )
+            raise QueryRefused(f"there is no column {node.name!r}{of}; {nearest(node.name, known)}.{text}")
         if len(meant) > 1:
             which = " or ".join(f"{quoted(table.alias)}.{quoted(column)}" for table, column in meant)
             raise QueryRefused(f"the column {node.name!r} is ambiguous; write {which}.")

@@ -74,7 +74,9 @@ class Asking(Reading):
         FUNCTION_PARSERS = _without_ours(Reading.Parser.FUNCTION_PARSERS)
 
 
-def read_select(text: str, what: str = "the question") -> Any:
+def read_select(
+    text: str, what: str = "the question", how: str = "SELECT ... FROM ... [WHERE ...] [GROUP BY ...]"
+) -> Any:
     if not is_text(text):
         raise QueryRefused(f"{what} is {text!r}; it must be SQL text.")
     if len(text) > LONGEST:
@@ -83,7 +85,8 @@ def read_select(text: str, what: str = "the question") -> Any:
         trees = [tree for tree in parse(text, read=Asking) if tree is not None]
     except (SqlglotError, RecursionError):
         raise QueryRefused(
-            f"{what} is not valid SQL; write SELECT ... FROM ... [WHERE ...] [GROUP BY ...]."
+            f"{what} is not valid SQL; write {how}. Names that are not plain words, or are words of SQL, stand in "
+            'double quotes, "residual sugar"; text stands in single ones.'
         ) from None
     if len(trees) != 1 or isinstance(trees[0], exp.Block):
         raise QueryRefused(f"{what} holds several statements; ask one at a time.")

@@ -117,6 +117,8 @@ class DuckDB(Engine):
                 f"the database {path!r} cannot be opened for reading. If this or another process has it open for "
                 "writing, close it there, or give an Ibis table of that connection."
             )
+        if beside is None:
+            connection.no_function_is_hidden(backend)
         known = connection.run(backend, TABLES)
         # What DuckDB does not know as a table it takes for a file's name: another place, with a budget of its own.
         parts = tuple(called.lower().split("."))
@@ -140,6 +142,7 @@ class DuckDB(Engine):
         return Place("file", os.path.realpath(files[0][0]), plain_name(table, "main"))
 
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
+        connection.no_function_is_hidden(backend)
         connection.trust_values(backend)
         return backend, f"({sql})"
 

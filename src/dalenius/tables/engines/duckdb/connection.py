@@ -26,6 +26,12 @@ MISTAKEN = "top_n_window_elimination"
 """Without filter_pushdown, DuckDB 2.0 takes `row_number() - 1 < k` for the first k - 1 rows."""
 TAKEN = ("memory", "temp", "system")
 """Names that DuckDB has for databases of its own."""
+HIDDEN = """
+    SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal AND lower(function_name) IN
+        (SELECT function_name FROM duckdb_functions() WHERE internal)
+    ORDER BY 1
+"""
+"""Functions of a database that are called as DuckDB's own."""
 
 
 @cache
@@ -77,6 +83,19 @@ def attach(backend: Any, path: str) -> None:
     alias = name(f"{stem}_db" if stem.lower() in TAKEN else stem)
     run(backend, f"ATTACH {text(path)} AS {alias} (READ_ONLY)")
     run(backend, f"USE {alias}")
+
+
+def no_function_is_hidden(backend: Any) -> None:
+    """Refuse a database that has a function of its own under the name of one of DuckDB's.
+
+    DuckDB would take it in the place of its own, in every statement of ours: a macro `least` undoes the bounds of a
+    question, and one that reads a file puts that in the place of a column.
+    """
+    if found := [str(name) for (name,) in run(backend, HIDDEN)]:
+        raise SourceError(
+            f"the database has a function {found[0]!r}, and so has DuckDB, which would use that of the database in "
+            "every question; rename it there (DROP MACRO, CREATE MACRO), or copy the table to another file."
+        )
 
 
 def trust_values(backend: Any) -> None:

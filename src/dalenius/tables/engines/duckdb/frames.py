@@ -71,9 +71,15 @@ def _from_pandas(frame: Any, schema: Schema) -> list[tuple[str, Any, bool]]:
 
 
 def _of_objects(dtype: Any) -> bool:
-    """Whether values are Python objects, each of which may be anything: also behind categories, and in text."""
+    """Whether values are Python objects, each of which may be anything: also behind categories, and in text.
+
+    Types of pandas' own say of themselves that they are, and hold arrays of Arrow: of these no value is made an object,
+    which would fail for text that is not UTF-8 and for days beyond the calendar.
+    """
     inner = getattr(getattr(dtype, "categories", None), "dtype", dtype)
-    return getattr(inner, "kind", "") == "O" or getattr(inner, "storage", "") == "python"
+    if isinstance(inner, np.dtype):
+        return inner.kind == "O"
+    return getattr(inner, "storage", "") == "python"
 
 
 def _from_arrow(data: Any, module: str, schema: Schema) -> list[tuple[str, Any, bool]]:
