@@ -53,6 +53,7 @@ EXPECTED = {
         GET /api/v1/datasets/{dataset}/releases/{id}.md
         GET /api/v1/datasets/{dataset}/releases/{id}.parquet
         GET /api/v1/datasets/{dataset}/releases/{id}.model.json
+        POST /api/v1/datasets/{dataset}/models
         POST /api/v1/datasets/{dataset}/questions
         GET /datasets/{dataset}/ask
         POST /datasets/{dataset}/ask

@@ -57,9 +57,9 @@ def _form(page: Page) -> None:
 
 def _model(page: Page) -> None:
     page.select_option("#what", "linear")
-    for name, text in (("features", "age"), ("target", "pay"), ("amount", "0.02")):
-        page.fill(f"#f-{name}", text)
-    page.click("#look")
+    for name, text in (("f-features", "age"), ("f-target", "pay"), ("amount", "0.02")):
+        page.fill(f"#{name}", text)
+    page.wait_for_selector("#cost")
 
 
 def _record(page: Page) -> None:
@@ -85,7 +85,7 @@ PICTURES = {
     "ask-dark": Picture("Anna", ASK, _form, dark=True),
     "ask-phone": Picture("Anna", ASK, _form, size=PHONE),
     "answer": Picture("Anna", "/datasets/people/answers/{groups}", whole=True),
-    "models": Picture("Anna", "/datasets/people/ask/model", _model, whole=True),
+    "models": Picture("Anna", "/datasets/people/ask/model", _model, size={"width": 1000, "height": 1230}),
 }
 
 

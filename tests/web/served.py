@@ -23,7 +23,7 @@ def served(
     """Host and port. protocol_has: what the connections have of their own, as `head_seconds` and `read_seconds`."""
     listening = listening or socket.create_server(("127.0.0.1", 0))
     protocol: Any = type("Quick", (Impatient,), protocol_has)
-    settings = CONNECTION | {"http": protocol, "log_config": None, "lifespan": "off"}
+    settings = CONNECTION | {"http": protocol, "log_config": None, "lifespan": "off", "proxy_headers": False}
     settings["timeout_graceful_shutdown"] = 1  # who waits for a job would be waited for
     configured = uvicorn.Config(app, **settings)
     server = uvicorn.Server(configured)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -220,13 +221,31 @@ def test_without_a_script(address: str, console: Console, browser: Any) -> None:
 def test_a_regression_a_test_and_a_model(address: str, console: Console, page: Any) -> None:
     sign_in(page, console, address)
     page.click("text=Models and tests")
+    expect(page.locator("#cost")).to_have_count(0)  # nothing is asked yet
+    expect(page.locator("#look")).to_be_hidden()
     page.fill("#f-features", "age")
-    page.click("#look")
-    assert "needs a column as its target" in page.inner_text("#problem")
+    expect(page.locator("#problem")).to_contain_text("needs a column as its target")
     page.fill("#f-target", "pay")
-    page.fill("#f-amount", "0.05")
-    page.click("#look")
-    assert "ZCDP(rho=0.05)" in page.inner_text("#price")
+    page.fill("#amount", "0.05")
+    expect(page.locator("#cost")).to_contain_text("ZCDP(rho=0.05), epsilon 1.4")
+    expect(page.locator("#price")).to_contain_text("it promises ZCDP(rho=0.05)")
+    expect(page.locator("#problem")).to_be_hidden()
+    # The slider moves between cost and noise, and the price goes with it; nothing is asked.
+    page.locator("#slider").focus()
+    before = float(page.input_value("#amount"))
+    for _ in range(30):
+        page.keyboard.press("ArrowLeft")
+    after = float(page.input_value("#amount"))
+    assert 0.1 < after / before < 0.15  # 30 of 100 steps of a thousand to one
+    expect(page.locator("#cost")).to_contain_text(f"ZCDP(rho={after:g})")
+    told = re.search(r"about ([\d.]+) times the noise", page.inner_text("#price"))
+    assert told is not None
+    left = float(console.api("Anna").get("/api/v1/datasets/people/standing").json()["left"]["amount"])
+    assert float(told[1]) == pytest.approx((0.05 * left / after) ** 0.5, rel=0.02)
+    page.locator("#f-features").press("Enter")
+    page.wait_for_timeout(300)
+    assert page.url.endswith("/ask/model")
+    assert page.locator("option", has_text="needs an ApproxDP budget").count() == 4
     for what, features, target, value, told in (
         ("linear", "age", "pay", "", "coef"),
         ("share test", "pay > 50000", "", "0.5", "binomial test"),
@@ -234,12 +253,26 @@ def test_a_regression_a_test_and_a_model(address: str, console: Console, page: A
     ):
         page.goto(f"{address}/datasets/people/ask/model")
         page.select_option("#what", what)
-        for name, text in (("features", features), ("target", target), ("value", value), ("amount", "0.05")):
+        for name, text in (("features", features), ("target", target), ("value", value)):
             page.fill(f"#f-{name}", text)
+        page.fill("#amount", "0.05")
         page.click("#pay")
         page.wait_for_url("**/answers/*")
         expect(page.locator("pre").first).to_contain_text(told, timeout=20_000)
     assert [each for each in page.problems if "422" not in each and "Password" not in each] == []
+
+
+def test_the_models_page_works_without_a_script(address: str, console: Console) -> None:
+    client = console.browser("Anna")
+    word = csrf(client, "/me")
+    form = {"what": "mean", "features": "age", "amount": "0.01", "act": "price", "csrf": word}
+    text = client.post("/datasets/people/ask/model", data=form).text
+    assert "ZCDP(rho=0.01), epsilon" in text
+    assert "it promises ZCDP(rho=0.01)" in text
+    never = {**form, "what": "fit posterior_sample_regression", "target": "pay"}
+    refused = client.post("/datasets/people/ask/model", data=never)
+    assert refused.status_code == 422
+    assert "ask the steward for a data set with an ApproxDP budget" in refused.text
 
 
 def test_a_job_can_be_left_and_nothing_is_refunded(address: str, console: Console) -> None:

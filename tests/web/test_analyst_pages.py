@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pytest
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.session.record.estimators import KNOWN
+from dalenius.session.travel.requests import read_request
+from dalenius.tables.facts.schema import Column
 from dalenius.web.analyst import models
 from dalenius.web.datasets import open_session
 from dalenius.web.store import releases
@@ -93,15 +96,9 @@ OF = {
 }
 
 
-APPROXIMATE = {
-    "fit posterior_sample_regression",
-    "fit adaptive_posterior_sample_regression",
-    "fit calibrated_posterior_sample_regression",
-    "fit local_logistic_regression",
-}
-
-
-def test_every_estimator_and_model_of_a_session_is_in_the_form_and_has_a_price(console: Console) -> None:
+def test_every_estimator_and_model_of_a_session_is_in_the_form_and_has_a_price(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = models.whats()
     names = {each.name for each in found.values() if not each.fit}
     assert names == {name for tag, (name, _) in KNOWN.items() if tag not in models.NOT_IN_A_FORM}
@@ -120,18 +117,32 @@ def test_every_estimator_and_model_of_a_session_is_in_the_form_and_has_a_price(c
             target = "age"
         given = {"what": word, "table": "", "features": features, "target": target, "where": ""}
         given |= {"value": "0.5" if what.value else "", "settings": SETTINGS.get(word, "")}
-        promise = dp.PureDP(0.5) if "exponential" in word or "posterior" in word else dp.ZCDP(0.05)
         try:
-            content = models.request(session, given, promise)
+            content = models.request(session, given, dp.ZCDP(0.05))
         except InvalidParameter as refused:
             unpriced.append((word, str(refused)))
             continue
         told = console.api("Anna").post("/api/v1/datasets/people/price", json=content)
         if told.status_code != 200:
             unpriced.append((word, told.json()["detail"]))
-    # Models that keep ApproxDP alone cannot be paid for in rho, and say so.
-    assert {word for word, said in unpriced if "ask for ApproxDP" in said} == APPROXIMATE
-    assert len(unpriced) == len(APPROXIMATE), unpriced
+    # Models that keep ApproxDP alone cannot be paid for in rho: the list has them greyed, and the form says what to do.
+    alone = {word for word, what in found.items() if not what.is_paid_by(dp.ZCDP(5.0))}
+    assert {word for word, said in unpriced if "a data set with an ApproxDP budget" in said} == alone
+    assert len(unpriced) == len(alone) == 4, unpriced
+    assert page.count("needs an ApproxDP budget") == len(alone)
+    for word in alone:  # and there they have a price; else they have none, which is why they are greyed
+        frame = pd.DataFrame({"age": [20.0, 30.0] * 50, "pay": [1.0, 2.0] * 50})
+        facts = dp.Schema({name: Column(bounds=(0, 100), nulls="never") for name in frame})
+        for budget in (dp.ApproxDP(2.0, 1e-5), dp.ZCDP(1.0), dp.GDP(1.0), dp.PureDP(1.0)):
+            own = dp.Session(frame, unit=dp.Unit.rows(), budget=budget, schema=facts)
+            given = {"what": word, "table": "", "features": "age", "where": "", "value": "", "settings": ""}
+            given["target"] = "pay >= 2" if "logistic" in word else "pay"
+            paid = isinstance(budget, dp.ApproxDP)
+            refusing: Any = nullcontext() if paid else pytest.raises(InvalidParameter)
+            with refusing:
+                monkeypatch.setattr(models, "APPROXIMATE", frozenset())
+                content = models.request(own, given, own.remaining)
+                assert read_request(content, own).price(own).affordable
     for wrong, words in (("power = 9", "no setting 'power'"), ("levels = 5", "levels is")):
         given = {"what": "anova", "table": "", "features": "work", "target": "pay", "where": "", "value": ""}
         with pytest.raises(InvalidParameter, match=words):

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from dalenius.web.connections import Impatient
 from dalenius.web.people import home
 from dalenius.web.people.access import Anyone
+from dalenius.web.serve import CONNECTION
 from tests.web.console import Console
 from tests.web.served import served
 
@@ -170,3 +171,39 @@ def test_head_is_answered_like_get_without_a_body(place: tuple[str, int], path: 
 
 def _lengths(head: bytes) -> list[bytes]:
     return [line for line in head.lower().splitlines() if line.startswith(b"content-length:")]
+
+
+def test_one_address_does_not_have_all_connections(tmp_path: Path) -> None:
+    """Half requests, none of which is late yet: who comes from another address is answered all the same."""
+
+    def asked(place: tuple[str, int], source: str) -> bytes:
+        with socket.create_connection(place, timeout=PATIENCE, source_address=(source, 0)) as line:
+            try:
+                line.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                return line.recv(65536)
+            except (ConnectionResetError, BrokenPipeError):
+                return b""
+
+    with (
+        Console.made(tmp_path) as console,
+        served(console.app, most_of_one=5) as place,
+    ):
+        lines = [socket.create_connection(place, timeout=PATIENCE) for _ in range(8)]
+        for line in lines:
+            line.sendall(b"GET / HTTP/1.1\r\n")
+        assert asked(place, "127.0.0.1") == b""
+        assert b"200 OK" in asked(place, "127.0.0.2")
+        for line in lines:
+            line.close()
+        until = time.monotonic() + PATIENCE
+        while not (answer := asked(place, "127.0.0.1")) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert b"200 OK" in answer
+    assert not any(count > 0 for count in Impatient.open.values())
+
+
+def test_a_worker_that_is_slow_is_not_taken_for_dead() -> None:
+    """uvicorn kills a worker process that does not say in time that it lives, with the work that is charged. On a
+    machine that has much to do a start alone takes longer than the 5 seconds that it gives by itself."""
+    chosen = uvicorn.Config("no:app", workers=4, **CONNECTION)
+    assert chosen.timeout_worker_healthcheck == 60

@@ -449,3 +449,26 @@ def test_two_clicks_renew_once(console: Console) -> None:
         assert (again.status_code, "was changed since" in again.text) == (422, True)
     standing = steward.get("/api/v1/datasets/clicks/ledger").json()["standing"]
     assert (standing["renewed"], standing["shares"][0]["allowed"]) == (1, "rho 0.1")
+
+
+def test_the_facts_of_a_wide_table_fit_a_form(tmp_path: Path) -> None:
+    with Console.made(tmp_path) as console:
+        steward, columns = console.browser("Stella"), 400
+        wide = pd.DataFrame({f"c{k}": [1.0, 2.0] for k in range(columns)})
+        wide.to_parquet(console.data / "wide.parquet")
+        token = csrf(steward)
+        form = {
+            "csrf": token,
+            "name": "wide",
+            "title": "Wide",
+            "source.kind": "file",
+            "source.files": "wide.parquet",
+        }
+        assert steward.post("/datasets/new", data=form).headers["location"] == "/datasets/wide/edit"
+        filled = {"csrf": token, "title": "Wide", "unit.kind": "row", "adjacency": "add_remove"}
+        filled |= {"budget.kind": "zcdp", "budget.amount": "1"}
+        for k in range(columns):
+            filled |= {f"facts.0.{k}.lower": "0", f"facts.0.{k}.upper": "9", f"facts.0.{k}.nulls": "drop"}
+        assert steward.post("/datasets/wide/edit", data=filled).headers["location"] == "/datasets/wide"
+        shown = console.api("Stella").get("/api/v1/datasets/wide").json()
+        assert shown["tables"]["wide"][-1]["bounds"] == [0, 9]

@@ -112,6 +112,41 @@ def test_an_answer_is_its_analysts(console: Console) -> None:
     console.api("Stella").delete("/api/v1/datasets/people/grants/Boris")
 
 
+def test_an_answer_is_that_of_its_question(console: Console) -> None:
+    """When public facts change, the same words are another question: neither has the other's answer."""
+    anna, stella, there = console.api("Anna"), console.api("Stella"), "/api/v1/datasets/people/releases"
+    wide = whole("people")["facts"]["people"]
+    narrow = {**wide, "age": {"bounds": [0, 10], "nulls": "drop"}}
+    asked = {
+        "question": {"sql": "SELECT SUM(age) AS n FROM people"},
+        "budget": {"kind": "zcdp", "rho": "0.01"},
+    }
+
+    def told(word: str) -> str:
+        first = anna.post(there, json=asked, headers={"Idempotency-Key": word}).json()
+        assert anna.get(f"/api/v1/jobs/{first['job']}", params={"wait": 20}).json()["state"] == "done"
+        return str(first["release"])
+
+    def facts(given: dict[str, object]) -> None:
+        assert stella.patch("/api/v1/datasets/people", json={"facts": {"people": given}}).status_code == 200
+
+    one = told("one")
+    rows = anna.get(f"{there}/{one}").json()["rows"]
+    facts(narrow)
+    for _ in range(2):  # before the other one is answered, and after
+        for ending in ("", ".csv", ".md", ".parquet"):
+            refused = anna.get(f"{there}/{one}{ending}")
+            assert (refused.status_code, refused.json()["title"]) == (
+                409,
+                "It was asked of other public facts",
+            )
+        other = told("other")
+    assert other != one
+    facts(wide)
+    assert anna.get(f"{there}/{one}").json()["rows"] == rows
+    assert anna.get(f"{there}/{other}").status_code == 409
+
+
 @pytest.mark.parametrize("source", HOSTILE, ids=lambda source: str(source.get("files") or source.get("host")))
 def test_the_server_goes_nowhere_that_the_settings_do_not_list(
     console: Console, source: dict[str, object], monkeypatch: pytest.MonkeyPatch

@@ -91,6 +91,19 @@ def test_names_that_cannot_be(console: Console, name: str) -> None:
     assert refused.headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.parametrize(
+    ("name", "alike"),
+    [("Ärla", "ärla"), ("Ärla B", "Ärla B"), ("Zoë", "Zoe\u0308"), ("Ｅve", "eve"), ("Maße", "MASSE")],
+)
+def test_names_that_look_alike_are_one(console: Console, name: str, alike: str) -> None:
+    """The ledger tells people apart by name, and so do those who read it; SQLite knows capitals of ASCII alone."""
+    steward = console.api("Stella")
+    assert steward.post("/api/v1/people", json={"name": name, "role": "analyst"}).status_code == 201
+    told = steward.post("/api/v1/people", json={"name": alike, "role": "analyst"})
+    assert told.status_code == 422, told.text
+    assert "already somebody called" in told.json()["detail"]
+
+
 def test_files_are_for_their_owner_alone(console: Console) -> None:
     assert console.settings.folder.stat().st_mode & 0o777 == 0o700
     assert {f.stat().st_mode & 0o777 for f in console.settings.folder.iterdir()} == {0o600}

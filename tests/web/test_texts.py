@@ -88,6 +88,12 @@ REQUESTS: list[tuple[str, str, str, Any]] = [
     ("Stella", "PATCH", "/api/v1/people/{id}", {"active": "yes"}),
     ("Stella", "PUT", "/api/v1/reports/{name}", {"title": "A report", "report": {"kind": "no report"}}),
     ("Anna", "POST", "/api/v1/datasets/{dataset}/questions", FORM),
+    (
+        "Anna",
+        "POST",
+        "/api/v1/datasets/{dataset}/models",
+        {"what": "linear", "features": "age", "target": "pay"},
+    ),
     ("Anna", "POST", "/api/v1/datasets/{dataset}/price", ASKED),
     ("Anna", "POST", "/api/v1/datasets/{dataset}/releases", ASKED),
     ("Anna", "POST", "/api/v1/datasets/{dataset}/releases", PLAN),
@@ -224,6 +230,27 @@ def test_forms_too(console: Console) -> None:
 )
 def test_what_a_text_may_have(text: str, line: bool, kept: bool) -> None:
     assert (texts.is_a_line(text), texts.can_be_kept(text)) == (line, kept)
+
+
+def test_the_ledger_says_who_did_what_in_the_order_in_which_it_was(console: Console) -> None:
+    """Signs that turn the direction of a line would let an analyst rewrite it, for those who look at it."""
+    turned = "turned\u202ednuof eb\u2066 ot"
+    asked = {**ASKED, "question": {"sql": f"SELECT COUNT(*) AS n FROM people WHERE town = '{turned}'"}}
+    told = console.api("Anna").post(f"{PEOPLE}/releases", json=asked).json()
+    done = console.api("Anna").get(f"/api/v1/jobs/{told['job']}", params={"wait": 30}).json()
+    assert done["state"] == "done", done
+    anna, stella = console.browser("Anna"), console.browser("Stella")
+    for client, page in (
+        (stella, "/datasets/people/ledger"),
+        (stella, "/datasets/people/ledger/now"),
+        (stella, "/datasets/people/ledger.csv"),
+        (stella, "/datasets/people/statement"),
+        (anna, "/datasets/people/answers"),
+        (anna, f"/datasets/people/answers/{told['release']}"),
+    ):
+        text = client.get(page).text
+        assert "turned" in text, page
+        assert not set(text) & texts.TURNS, page
 
 
 def test_the_ledger_page_is_not_defaced(console: Console) -> None:

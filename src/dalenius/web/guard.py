@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dalenius.web import failures
 from dalenius.web.problems import Problem
 from dalenius.web.settings import Settings
+from dalenius.web.texts import MOST_FIELDS
 
 log = logging.getLogger("dalenius.web")
 
@@ -72,7 +73,8 @@ class Guard:
 
         try:
             self._check(request)
-            await self.app(scope, self._limited(receive), sending)
+            kind = request.headers.get("content-type", "").strip().lower()
+            await self.app(scope, self._limited(receive, kind), sending)
         except Exception as error:
             answer = await failures.answer(request, error)
             if not status:  # else it has begun, and the server hangs up
@@ -95,16 +97,20 @@ class Guard:
 
     def _too_large(self) -> Problem:
         most = self.settings.body_bytes
-        return Problem(413, f"the request is longer than {most} bytes.", headers={"Connection": "close"})
+        return Problem(
+            413,
+            f"the request is longer than {most} bytes, or has more than {MOST_FIELDS} fields.",
+            headers={"Connection": "close"},
+        )
 
-    def _limited(self, receive: Receive) -> Receive:
-        """What arrives, as long as it is neither too long nor too slow."""
-        seen, whole = 0, False
+    def _limited(self, receive: Receive, kind: str) -> Receive:
+        """What arrives, as long as it is neither too long nor too slow. kind: how it is written."""
+        seen, fields, whole = 0, 0, False
         deadline: float | None = None
         clock: Callable[[], float] = asyncio.get_running_loop().time
 
         async def limited() -> Message:
-            nonlocal seen, whole, deadline
+            nonlocal seen, fields, whole, deadline
             if whole:  # now it waits for the other side to go away
                 return await receive()
             deadline = deadline or clock() + self.settings.body_seconds
@@ -114,7 +120,9 @@ class Guard:
                 raise Problem(408, headers={"Connection": "close"}) from None
             seen += len(message.get("body", b""))
             whole = not message.get("more_body", False)
-            if seen > self.settings.body_bytes:
+            if kind.startswith("application/x-www-form-urlencoded"):
+                fields += message.get("body", b"").count(b"&")  # also those that are empty, and take as long
+            if seen > self.settings.body_bytes or fields > MOST_FIELDS:
                 raise self._too_large()
             return message
 

@@ -7,6 +7,7 @@ little less.
 
 from __future__ import annotations
 
+import ipaddress
 import threading
 
 from dalenius.web.problems import Problem
@@ -14,6 +15,21 @@ from dalenius.web.store import Store, rates
 
 HANDFULS = 40
 """Into so many handfuls a limit is divided."""
+
+
+def visitor(host: str) -> str:
+    """The address by which a visitor is counted: a household has 2^64 of IPv6, of which it may use another each time.
+
+    >>> visitor("2001:db8::7:1"), visitor("10.0.0.1")
+    ('2001:db8::/64', '10.0.0.1')
+    """
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is None:
+        return str(ipaddress.ip_network((found, 64), strict=False))
+    return host
 
 
 class Limit:

@@ -28,6 +28,9 @@ CONNECTION: dict[str, Any] = {
     "limit_concurrency": 500,  # connections of one process; more are told to come back
     "timeout_keep_alive": 5,
     "timeout_graceful_shutdown": 10,
+    # A worker that does not answer for so long is killed, and its work with it. The usual 5 are less than one needs to
+    # start on a machine that has much to do, and then it never starts.
+    "timeout_worker_healthcheck": 60,
 }
 """How uvicorn speaks with strangers."""
 

@@ -20,5 +20,13 @@ def settings_of(request: Request) -> Settings:
     return cast("Settings", request.app.state.settings)
 
 
-TheStore = Annotated[Store, Depends(store_of)]
-TheSettings = Annotated[Settings, Depends(settings_of)]
+async def _store(request: Request) -> Store:
+    return store_of(request)  # a plain function would be run in a thread of its own, with every request
+
+
+async def _settings(request: Request) -> Settings:
+    return settings_of(request)
+
+
+TheStore = Annotated[Store, Depends(_store)]
+TheSettings = Annotated[Settings, Depends(_settings)]

@@ -22,6 +22,10 @@ TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """They turn the direction of what follows, beyond the end of the text that has them."""
 NEVER = frozenset({"Cc", "Cs"})
 """Control characters, and halves of characters."""
+MOST_MEMBERS = 10_000
+"""Of an object in a request: each word that is not known there is a complaint of its own, and costs memory."""
+MOST_FIELDS = 10_000
+"""Of a form: that of a wide table's facts has six a column."""
 NOT_IN_A_LINE = NEVER | {"Zl", "Zp"}
 
 
@@ -41,6 +45,11 @@ def can_be_kept(text: str) -> bool:
     )
 
 
+async def form_of(request: Request) -> FormData:
+    """The form of a request, which has more fields than Starlette reads by itself."""
+    return await request.form(max_fields=MOST_FIELDS)
+
+
 async def checked(request: Request) -> None:
     """Refuse a request one of whose texts cannot be kept, the names of its fields included.
 
@@ -51,9 +60,15 @@ async def checked(request: Request) -> None:
         return
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
-        content: Any = await request.form()
+        content: Any = await form_of(request)
     elif await request.body():
-        content = await request.json()
+        try:
+            content = await request.json()
+        except (
+            ValueError,
+            RecursionError,
+        ):  # nothing is read of it: FastAPI refuses it, as what it is no form of
+            return
     else:
         return
     if not _all_kept(content):
@@ -74,6 +89,8 @@ def _all_kept(content: Any) -> bool:
                 part for pair in value.multi_items() for part in pair if not isinstance(part, UploadFile)
             ]
         elif isinstance(value, dict):
+            if len(value) > MOST_MEMBERS:
+                raise InvalidParameter(f"an object of the request has more than {MOST_MEMBERS} members.")
             rest += [part for pair in value.items() for part in pair]
         elif isinstance(value, list):
             rest += value

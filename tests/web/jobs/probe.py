@@ -51,6 +51,10 @@ class Probe:
         ).answer
         return answer
 
+    def on_record(self, session: Any, payload: Mapping[str, Any]) -> str | None:
+        found: str | None = session.account.recorded(self.question(session, payload))
+        return found
+
 
 kinds.register(Probe())
 

@@ -21,7 +21,13 @@ def test_an_outcome_leaves_at_the_first_boundary_that_is_not_before_it(
     assert k == 0 or slots.boundary(k - 1) < after
     # Work that is given up at its limit is settled by the last boundary, if that takes less than the limit itself.
     assert slots.index(2 * slots.limit) <= slots.last
-    assert slots.outcomes == 2 * (slots.last + 1)
+    pairs = {(j, k) for k in range(slots.last + 1) for j in range(k + 1)}
+    assert slots.outcomes == 2 * len(pairs) + slots.last + 1
+    # A charge comes at one of as few moments, each before the boundary that an outcome of its time leaves at.
+    charge = slots.charge(after)
+    moments = [slots._charge(k) for k in range(slots.index(charge) + 1)]
+    assert charge == min(moment for moment in moments if moment >= after)
+    assert charge < slots.boundary(slots.index(charge))
 
 
 def test_boundaries_are_exact_where_the_logarithm_is_not() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dalenius.web.jobs import record
-from dalenius.web.jobs.view import FAILED, shown
+from dalenius.web.jobs.view import FAILED, GONE, shown
 from dalenius.web.jobs.workers import Away, Pace, Workers
-from tests.web.jobs.probe import Bench
+from tests.web.jobs.probe import Bench, Probe
 
 
 class Clock:
@@ -140,7 +141,68 @@ def test_people_take_turns_and_a_question_is_under_way_once(tmp_path: Path, cloc
     assert record.finish(bench.store, found[0], "done", "[1]", None) is not None
     assert record.begin(bench.store, 0.5, 0.01, False) is None  # done, and not left
     clock.now += 0.2
-    assert begun(bench).id == twice
+    assert (
+        record.begin(bench.store, 0.5, 0.01, False) is None
+    )  # who asked the same leaves with it, without a lane
+    left = record.look(bench.store, twice)
+    assert left is not None
+    assert (left[0].outcome, left[0].answer, left[0].leaves) == ("done", None, clock.now)
+
+
+def test_many_who_ask_the_same_leave_as_soon_as_the_first_has(tmp_path: Path, clock: Clock) -> None:
+    """One after the other, a slot each, the last of two hundred would wait for two hundred slots."""
+    bench = Bench(tmp_path)
+    ids = []
+    for number in range(30):
+        ids.append(bench.submit("how many?", f"person {number}"))
+        clock.now += 0.001
+    cancelled = bench.submit("how many?", "who went away")
+    bench.jobs.cancel(cancelled, "who went away")
+    first = begun(bench)
+    assert first.id == ids[0]
+    answer = Probe().run(bench.opener("people", None), first.content)  # it is on record
+    assert record.finish(bench.store, first, "done", answer, None) is not None
+    assert record.begin(bench.store, 0.5, 0.01, False) is None
+    assert {record.look(bench.store, id)[0].outcome for id in ids[1:]} == {None}  # type: ignore[index]
+    assert bench.jobs.held("people") == {first.key}
+    clock.now += 0.4
+    assert record.begin(bench.store, 0.5, 0.01, False) is None
+    for number, id in enumerate(ids):
+        told = bench.jobs.look(id, f"person {number}")
+        assert told is not None
+        assert (told["state"], told["answer"]) == ("done", json.loads(answer))
+    assert bench.jobs.look(cancelled, "who went away")["state"] == "cancelled"  # type: ignore[index]
+    # Told once is told for ever: work on the same question holds nothing back any more, and is none.
+    late = bench.submit("how many?", "late")
+    assert record.begin(bench.store, 0.5, 0.01, False) is None
+    assert bench.jobs.look(late, "late")["state"] == "done"  # type: ignore[index]
+    assert bench.jobs.held("people") == frozenset()
+    assert bench.charges() == Decimal("0.01")
+
+
+def test_what_failed_is_not_what_others_are_told(tmp_path: Path, clock: Clock) -> None:
+    bench = Bench(tmp_path)
+    bench.submit("how many?", "ana")
+    clock.now += 0.001
+    second = bench.submit("how many?", "ben")
+    assert record.finish(bench.store, begun(bench), "failed", None, None) is not None
+    clock.now += 0.4
+    assert begun(bench).id == second  # it has a charge of its own
+
+
+def test_an_answer_that_the_ledger_lost_is_not_made_up(tmp_path: Path, clock: Clock) -> None:
+    bench = Bench(tmp_path)
+    bench.submit("how many?", "ana")
+    clock.now += 0.001
+    second = bench.submit("how many?", "ben")
+    assert record.finish(bench.store, begun(bench), "done", "[1]", None) is not None  # and it is on no record
+    clock.now += 0.4
+    assert record.begin(bench.store, 0.5, 0.01, False) is None
+    told = bench.jobs.look(second, "ben")
+    assert told is not None
+    assert "answer" not in told
+    assert told["detail"] == GONE
+    assert bench.charges() == 0
 
 
 def test_others_do_not_see_or_cancel_a_job(tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dalenius.errors import InvalidParameter
+from dalenius.session.entries import digest
 from dalenius.web.jobs import record
-from dalenius.web.jobs.carry_out import CHANGED
+from dalenius.web.jobs.carry_out import CHANGED, Work, carry_out
+from dalenius.web.jobs.slots import Slots
 from dalenius.web.jobs.view import FAILED
 from tests.session.helpers import rho
 from tests.web.jobs.probe import Bench, Probe
@@ -112,3 +115,28 @@ def test_processes_that_crash_or_hang_take_nothing_with_them(tmp_path: Path) -> 
         assert workers.alive
     finally:
         workers.stop(2.0)
+
+
+def test_a_charge_is_made_at_a_moment_of_the_plan_however_long_the_data_take_to_open(tmp_path: Path) -> None:
+    """A slot of 1.2 s: at 0.3 s, however soon they are open, and, where they were not open by then, at 1.5 s."""
+    bench = Bench(tmp_path, slot=1.2, limit=5.0, lanes=2)
+    bench.opener("people", None)  # the account is open
+    seconds = {"at once": 0.0, "slowly": 0.15, "late": 0.6}
+
+    def opener(dataset: str, analyst: str | None) -> Any:
+        time.sleep(seconds.get(str(analyst), 0.0))
+        return bench.opener(dataset, None)
+
+    found = {}
+    for who in seconds:
+        slots, starts = Slots(1.2, 5.0), time.monotonic()
+        work = Work("probe", "people", who, {"text": who}, digest(who), None, slots, starts)
+        assert carry_out(work, opener, lambda seq: True).outcome == "done"
+        found[who] = time.monotonic() - starts
+    assert found["at once"] >= 0.3
+    assert found["slowly"] >= 0.3
+    assert found["late"] >= 1.5
+    # What is on record is not charged, and need not wait.
+    slots = Slots(100.0, 200.0)
+    again = Work("probe", "people", None, {"text": "late"}, digest("late"), None, slots, time.monotonic())
+    assert carry_out(again, bench.opener, lambda seq: True).outcome == "done"

@@ -47,6 +47,23 @@ def of_amount(left: Guarantee, amount: str) -> dict[str, Any]:
     return record
 
 
+def noise(left: Guarantee, budget: Guarantee) -> float:
+    """About how much noise a budget buys, as a multiple of that of the usual part of what is left: noise falls with
+    epsilon and with mu, and with the root of rho."""
+    if not left.size or not budget.size:
+        return 1.0
+    power = 0.5 if leading(left) == "rho" else 1.0
+    usual = float(USUAL) ** (0.5 if leading(left) == "mu" else 1.0)
+    return float(f"{(usual * left.size / budget.size) ** power:.3g}")
+
+
+def noise_in_words(times: float) -> str:
+    """The same for people."""
+    if times == 1:
+        return f"the noise of {USUAL:.0%} of what is left"
+    return f"about {times:g} times the noise of {USUAL:.0%} of what is left"
+
+
 def _text(value: Decimal) -> str:
     """As records have numbers."""
     return repr(float(value))

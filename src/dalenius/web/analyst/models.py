@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import either, shown
-from dalenius.errors import InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.session.record.estimators import FIELDS, KNOWN, estimator_record
 from dalenius.session.record.estimators import WORDS as REGRESSIONS
 from dalenius.session.session import Session
@@ -21,6 +22,22 @@ from dalenius.tables.facts.forms import BROKEN
 
 MOST = 100
 """Features of one model."""
+
+
+class Form(BaseModel):
+    """A model, an estimate or a test as the form has it; what is empty is not said."""
+
+    model_config = ConfigDict(extra="forbid")
+    what: str = Field("", max_length=100, description="its word, as linear, mean or fit logistic")
+    table: str = Field("", max_length=200, description="of a data set with several tables")
+    features: str = Field(
+        "", max_length=20_000, description="columns or expressions, with commas between them"
+    )
+    target: str = Field("", max_length=20_000, description="what is explained or compared")
+    where: str = Field("", max_length=20_000, description="a condition: only rows where it holds")
+    value: str = Field("", max_length=100, description="the number under the hypothesis")
+    settings: str = Field("", max_length=20_000, description="name = JSON, with semicolons between them")
+    amount: str = Field("", max_length=100, description="what it may cost: epsilon, rho or mu")
 
 
 @dataclass(frozen=True)
@@ -39,6 +56,10 @@ class What:
     fit: bool = False
     loose: bool = False
     """Whether Python alone says what it is of: a target may be there or not."""
+
+    def is_paid_by(self, promise: Guarantee) -> bool:
+        """Whether a budget of this kind can pay for it at all."""
+        return isinstance(promise, ApproxDP) or not (self.fit and self.name in APPROXIMATE)
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -70,6 +91,16 @@ def _known(fit: bool) -> Mapping[str, tuple[str, tuple[str, ...]]]:
 def _tags(name: str) -> list[str]:
     return [tag for tag, (called, _) in KNOWN.items() if called == name]
 
+
+APPROXIMATE = frozenset(
+    {
+        "PosteriorSampleRegression",
+        "AdaptivePosteriorSampleRegression",
+        "CalibratedPosteriorSampleRegression",
+        "LocalLogisticRegression",
+    }
+)
+"""Models whose loss no rho, no mu and no epsilon alone bounds: they keep ApproxDP, and only its budgets pay for it."""
 
 COLUMNS, COLUMN, CONDITION, VALUES = "columns", "a column", "a condition", "a column of values"
 WITH_INTERVALS, TESTED, MODELS = "estimates with intervals", "tests", "models to predict with"
@@ -140,8 +171,8 @@ def whats() -> Mapping[str, What]:
     return {**COMMON, **_others()}
 
 
-def request(session: Session, given: Mapping[str, str], guarantee: Guarantee) -> dict[str, Any]:
-    """What the form asks for, in the words of a request."""
+def request(session: Session, given: Mapping[str, str], budget: Guarantee) -> dict[str, Any]:
+    """What the form asks for, in the words of a request, with the largest promise that the budget pays for."""
     what = whats().get(given["what"])
     if what is None:
         raise InvalidParameter.of(
@@ -161,8 +192,29 @@ def request(session: Session, given: Mapping[str, str], guarantee: Guarantee) ->
             raise InvalidParameter.of("value", f"{said} {shown(given['value'])}.") from None
     elif given["value"].strip():
         raise InvalidParameter.of("value", f"the {what.title} has no hypothesis; leave its number empty.")
+    table = None
+    if given["where"].strip():
+        table = (session.table if not given["table"] else session.table[given["table"]]).filter(
+            given["where"]
+        )
+    elif given["table"]:
+        table = session.table[given["table"]]
+    kept = session.account.promise
+    if not what.is_paid_by(kept):
+        raise InvalidParameter.of(
+            "what",
+            f"the {what.title} can keep ApproxDP(epsilon, delta) and nothing else, and the budget of this data set is "
+            f"{kept!r}, which cannot pay for that: choose another model, or ask the steward for a data set with an "
+            "ApproxDP budget.",
+        )
     try:
-        made = what.make(guarantee, session.adjacency, settings)
+        made = _promising(session, what, settings, (features, target, table), budget)
+    except CannotMeet as problem:
+        raise InvalidParameter.of(
+            "what",
+            f"for {budget!r} of {kept!r} the {what.title} cannot be had: {problem} If no amount pays for it, the kind "
+            "of this budget does not: choose another model.",
+        ) from None
     except BROKEN as problem:
         if isinstance(problem, InvalidParameter):
             raise
@@ -178,12 +230,30 @@ def request(session: Session, given: Mapping[str, str], guarantee: Guarantee) ->
         content = {**content, "kind": "fit", "model": model_record(made)}
     else:
         content["estimator"] = estimator_record(made)
-    if given["where"].strip():
-        table = session.table if not given["table"] else session.table[given["table"]]
-        content["table"] = table.filter(given["where"]).record()
-    elif given["table"]:
-        content["table"] = session.table[given["table"]].record()
+    if table is not None:
+        content["table"] = table.record()
     return {word: value for word, value in content.items() if value is not None}
+
+
+def promise_of(made: Any) -> Guarantee:
+    """What a request of a fit or an inference promises."""
+    asked = made.model if hasattr(made, "model") else made.estimator
+    found: Guarantee = asked.guarantee
+    return found
+
+
+def _promising(session: Session, what: What, settings: Mapping[str, Any], of: Any, budget: Guarantee) -> Any:
+    """The object, with the promise that Python gives it: `session.fit(model, ..., budget=...)`."""
+    features, target, table = of
+
+    def make(promise: Guarantee) -> Any:
+        return what.make(promise, session.adjacency, settings)
+
+    def loss_of(promise: Guarantee) -> Any:
+        planned = session._fitting if what.fit else session._asked
+        return planned(make(promise), features, target, table).loss
+
+    return session._promising(make, budget, loss_of)
 
 
 def _settings(what: What, text: str) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from starlette.responses import RedirectResponse, Response
 
 from dalenius.calculus.guarantees import from_record
 from dalenius.errors import DaleniusError, Refused
+from dalenius.session.travel.requests import read_request
 from dalenius.web.analyst import budget as budgets
 from dalenius.web.analyst import models
 from dalenius.web.analyst.chart import charts, shown
 from dalenius.web.analyst.form import COMPARES, WHATS, question, quoted
 from dalenius.web.analyst.form import Form as Asked
 from dalenius.web.analyst.words import FUNCTIONS, SELECT
-from dalenius.web.asking.api import TheDesk
+from dalenius.web.asking.api import PriceShown, TheDesk
 from dalenius.web.asking.asked import Desk
 from dalenius.web.datasets import described
 from dalenius.web.pages import render
@@ -30,6 +31,21 @@ PAGE = 50
 Id = Annotated[str, Path(max_length=64)]
 Text = Annotated[str, Form(max_length=20_000)]
 Word = Annotated[str, Form(max_length=100)]
+
+
+class Modelled(BaseModel):
+    """A model, an estimate or a test, as it was understood, and what it costs."""
+
+    request: dict[str, Any] = Field(description="Ask with it: POST .../releases.")
+    said: str = Field(description="The same for people.")
+    promise: str = Field(
+        description="What it promises: the most that the amount pays for, of the budget's own kind where it can be."
+    )
+    noise: float = Field(
+        description="About how much noise it has, as a multiple of what it has for the usual part of what is left."
+    )
+    noise_in_words: str = Field(description="The same for people.")
+    price: PriceShown = Field(description="What it costs, before paying.")
 
 
 class Understood(BaseModel):
@@ -173,6 +189,30 @@ def _what(what: Any) -> dict[str, Any]:
     return {"title": what.title, "column": what.column, "bounds": what.bounds, "level": what.level}
 
 
+@router.post("/api/v1/datasets/{dataset}/models", summary="The request of a form of models, and its price")
+def modelled(desk: TheDesk, form: Annotated[models.Form, Body(description="What is asked.")]) -> Modelled:
+    """The request for a model, an estimate or a test that is put together of parts, and what it costs. It is free."""
+    return Modelled(**_modelled(desk, form.model_dump()))
+
+
+def _modelled(desk: Desk, given: dict[str, str]) -> dict[str, Any]:
+    if desk.apart is not None:
+        return desk.apart.call(_modelled, desk, given)
+    session = desk.session
+    budget = from_record(budgets.of_amount(session.remaining, given["amount"]))
+    content = models.request(session, given, budget)
+    made = read_request(content, session)
+    noise = budgets.noise(session.remaining, budget)
+    return {
+        "request": content,
+        "said": bare(made.said),
+        "promise": repr(models.promise_of(made)),
+        "noise": noise,
+        "noise_in_words": budgets.noise_in_words(noise),
+        "price": desk.price(content),
+    }
+
+
 @router.get("/datasets/{dataset}/ask/model", include_in_schema=False)
 def model_page(request: Request, desk: TheDesk) -> Response:
     """Regressions, estimates, tests and models."""
@@ -204,12 +244,10 @@ def ask_model(
         "settings": settings,
     }
     try:
-        session = desk.session
-        promise = from_record(budgets.of_amount(session.remaining, amount))
-        content = models.request(session, given, promise)
+        made = _modelled(desk, {**given, "amount": amount})
         if act == "price":
-            return _model_page(request, desk, {**given, "amount": amount}, price=desk.price(content))
-        status, told = desk.ask(content)
+            return _model_page(request, desk, {**given, "amount": amount}, made=made)
+        status, told = desk.ask(made["request"])
     except DaleniusError as refused:
         problem = problem_of(refused)[0]
         shown_again = {**given, "amount": amount}
@@ -234,11 +272,13 @@ def _model_page(
         status=status,
         data=described(desk.store, desk.settings, desk.dataset, desk.person),
         whats=models.whats(),
+        kept=session.account.promise,
         given={**start, "amount": "" if nothing else budgets.part(left, budgets.USUAL)[word], **given},
         nothing=nothing,
         word=word,
-        price=more.get("price"),
+        made=more.get("made"),
         problem=more.get("problem"),
+        facts={"nothing": nothing, "dataset": desk.dataset, "left": left.record(), "leading": word},
     )
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
+from fastapi import APIRouter, Body, Depends, FastAPI, Header, Path, Query, Response
+from fastapi import Request as HTTPRequest
 from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from dalenius.session.travel.description import description, standing
 from dalenius.web.asking import downloads
+from dalenius.web.asking.apart import Apart
 from dalenius.web.asking.asked import Desk
 from dalenius.web.jobs.api import TheJobs
 from dalenius.web.people.access import Analyst
@@ -21,9 +25,28 @@ Dataset = Annotated[str, Path(description="The data set, by its name.", max_leng
 Id = Annotated[str, Path(description="As the answer, or the history, gives it.", max_length=64)]
 
 
-def desk_of(person: Analyst, store: TheStore, settings: TheSettings, jobs: TheJobs, dataset: Dataset) -> Desk:
+async def desk_of(
+    request: HTTPRequest,
+    person: Analyst,
+    store: TheStore,
+    settings: TheSettings,
+    jobs: TheJobs,
+    dataset: Dataset,
+) -> Desk:
     """Where this analyst asks of this data set."""
-    return Desk(store, settings, jobs, person, dataset)
+    return Desk(store, settings, jobs, person, dataset, request.app.state.apart)
+
+
+@contextlib.asynccontextmanager
+async def running(app: FastAPI) -> AsyncIterator[None]:
+    """While the console runs, requests that take long to plan are planned beside it."""
+    settings = app.state.settings
+    app.state.apart = apart = Apart(settings) if settings.isolation == "process" else None
+    try:
+        yield
+    finally:
+        if apart is not None:
+            apart.close()
 
 
 TheDesk = Annotated[Desk, Depends(desk_of)]
@@ -92,7 +115,9 @@ class Asking(BaseModel):
         None, description="Of synthetic data: columns, with bounds, bins, categories or days beside them."
     )
     private_bins: list[str] | None = Field(
-        None, description="Of synthetic data: numbers whose bins have about equally many rows."
+        None,
+        description="Of synthetic data: numbers whose bins have about equally many rows.",
+        max_length=1000,
     )
     marginals: int | list[Any] | None = Field(
         None, description="Of synthetic data: what is to be accurate: sets of so many columns, or these sets."

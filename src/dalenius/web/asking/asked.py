@@ -16,6 +16,8 @@ from dalenius.session.log import printable
 from dalenius.session.session import Session
 from dalenius.session.travel.outcomes import Outcome, as_told, looked_up
 from dalenius.session.travel.requests import Request, read_request
+from dalenius.web.asking.apart import Apart, is_weighty
+from dalenius.web.asking.at_hand import AT_HAND, Told
 from dalenius.web.asking.kinds import ASKING
 from dalenius.web.asking.shown import shown
 from dalenius.web.datasets import open_session
@@ -46,6 +48,8 @@ class Desk:
     jobs: Jobs
     person: Person
     dataset: str
+    apart: Apart | None = None
+    """Where requests are planned that take long; None: here."""
 
     @property
     def session(self) -> Session:
@@ -59,6 +63,8 @@ class Desk:
 
         word: by which the request is known again, if it comes twice: it is then carried out once.
         """
+        if self.apart is not None and is_weighty(content):
+            return self.apart.call(Desk.ask, self, content, word)
         session = self.session
         if word is None:
             return self._ask(session, content, None)
@@ -95,13 +101,23 @@ class Desk:
         Job, history and word are written in one transaction. So there is nothing that is charged and not in the
         history, and no word that stands for a request which somebody was killed reading.
         """
-        first = read_request(dict(content), session)
-        settled = {"kind": first.tag, **content, **first.settled(self._told_record(session))}
-        request = read_request(settled, session)
-        found = looked_up(session, request, self._recorded(session), self._expected)
-        key = digest(found.question)
+        told = AT_HAND.get(session, content)
+        settled: dict[str, Any] = {}
+        if told is None:
+            first = read_request(dict(content), session)
+            settled = {"kind": first.tag, **content, **first.settled(self._told_record(session))}
+            request = read_request(settled, session)
+            found = looked_up(session, request, self._recorded(session), self._expected)
+            said = printable(request.said)[:LONGEST_SAID]
+            key, answer = digest(found.question), None
+            if isinstance(found, Outcome):
+                answer = shown(found, request, "")
+            told = Told(key, request.tag, said, json.dumps(settled), answer)
+            AT_HAND.keep(session, content, told)
         with self.store.reading() as connection:
-            known = releases.named(connection, self.person.id, self.dataset, key)
+            known = releases.named(connection, self.person.id, self.dataset, told.key)
+        if told.answer is not None and known is not None and known.job is None and claim is None:
+            return 201, {**told.answer, "id": known.id}  # all of it is written down already
         id = releases.new_id() if known is None else known.id
 
         written: list[Asked] = []
@@ -112,10 +128,10 @@ class Desk:
                 id=id,
                 person=self.person.id,
                 dataset=self.dataset,
-                key=key,
-                kind=request.tag,
-                said=printable(request.said)[:LONGEST_SAID],
-                request=json.dumps(settled),
+                key=told.key,
+                kind=told.kind,
+                said=told.said,
+                request=told.request,
                 job=job,
             )
             if claim is not None:
@@ -125,22 +141,17 @@ class Desk:
                     raise _Taken(taken)
             written.append(asked)
 
-        if isinstance(found, Outcome):  # it has no job: nothing is awaited
+        if told.answer is not None:  # it has no job: nothing is awaited
             with self.store.writing() as connection:
                 keep(connection, None)
-            return 201, shown(found, request, written[0].id)
+            return 201, {**told.answer, "id": written[0].id}
         payload = {"release": id, "request": settled}
         job = self.jobs.submit(ASKING, self.dataset, self.person.id, payload, self.person.name, keep).id
         return 202, self._told(written[0], job)
 
     def _told(self, asked: Asked, job: str) -> dict[str, Any]:
-        seen = self.jobs.look(job, self.person.id) or {}
-        return {
-            "release": asked.id,
-            "said": asked.said,
-            "job": job,
-            **{k: v for k, v in seen.items() if k != "answer"},
-        }
+        seen = self.jobs.stands(job, self.person.id) or {}
+        return {"release": asked.id, "said": asked.said, "job": job, **seen}
 
     # -- prices ---------------------------------------------------------------------------------------
 
@@ -149,6 +160,8 @@ class Desk:
         from dalenius.session.travel.outcomes import named
         from dalenius.session.travel.requests import Release
 
+        if self.apart is not None and is_weighty(content):
+            return self.apart.call(Desk.price, self, content, rows)
         session = self.session
         request = read_request(dict(content), session)
         priced = self._told_record(session)
@@ -192,7 +205,7 @@ class Desk:
 
     def _line(self, asked: Asked) -> dict[str, Any]:
         request = json.loads(asked.request)
-        seen = None if asked.job is None else self.jobs.look(asked.job, self.person.id)
+        seen = None if asked.job is None else self.jobs.stands(asked.job, self.person.id)
         state = "done" if seen is None else seen["state"]
         told = {"id": asked.id, "kind": asked.kind, "said": asked.said, "asked": asked.asked, "state": state}
         return {**told, "budget": request.get("budget"), "job": asked.job}
@@ -204,9 +217,18 @@ class Desk:
             raise Problem(404, "you have asked no such question of this data set.")
         request = read_request(json.loads(asked.request), session)
         found = looked_up(session, request, self._recorded(session), lambda question: True)
+        if digest(found.question) != asked.key:
+            raise Problem(
+                409,
+                "what is public about the data was changed since this was asked, which makes it another question: its "
+                "answer stays in the ledger, and is not that of the question as it reads now.",
+                kind="no-answer",
+                title="It was asked of other public facts",
+                fix="Ask again, which is charged; or see the steward, who can put the facts back.",
+            )
         if isinstance(found, Outcome):
             return found, request
-        seen = None if asked.job is None else self.jobs.look(asked.job, self.person.id)
+        seen = None if asked.job is None else self.jobs.stands(asked.job, self.person.id)
         raise Problem(
             409,
             "there is no answer on record" + (f": the job is {seen['state']}." if seen else "."),

@@ -6,7 +6,7 @@ import json
 
 from dalenius.session.entries import acting_as
 from dalenius.session.session import Session
-from dalenius.session.travel.outcomes import carried_out, named
+from dalenius.session.travel.outcomes import Outcome, carried_out, looked_up, named
 from dalenius.session.travel.requests import Request, read_request
 from dalenius.web.asking.shown import shown
 from dalenius.web.jobs.kinds import Payload, register
@@ -31,6 +31,12 @@ class Asking:
         with acting_as(session.account.analyst or ""):
             outcome = carried_out(session, request)
         return json.dumps(shown(outcome, request, payload["release"]))
+
+    def on_record(self, session: Session, payload: Payload) -> str | None:
+        """The answer for somebody who asked what somebody else was answered meanwhile."""
+        request = self._request(session, payload)
+        found = looked_up(session, request, expected=lambda question: True)
+        return json.dumps(shown(found, request, payload["release"])) if isinstance(found, Outcome) else None
 
     def _request(self, session: Session, payload: Payload) -> Request:
         return read_request(payload["request"], session)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, FastAPI, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from dalenius.web.datasets import acts, describing, opening, published
+from dalenius.web.datasets.facts import MOST_CATEGORIES
 from dalenius.web.datasets.history import log_of
 from dalenius.web.datasets.holding import held_in
 from dalenius.web.datasets.registration import NAME, read_registration
@@ -20,6 +23,15 @@ from dalenius.web.store import alerts
 from dalenius.web.store import datasets as kept
 
 router = APIRouter(prefix="/api/v1", tags=["data sets"])
+
+
+@contextlib.asynccontextmanager
+async def running(app: FastAPI) -> AsyncIterator[None]:
+    """While the console runs: data sets are opened at its start, and not by the first who asks."""
+    given = (app.state.store, app.state.settings)
+    threading.Thread(target=opening.open_all, args=given, name="dalenius opens", daemon=True).start()
+    yield
+
 
 Name = Annotated[str, Path(description="The data set.", pattern=f"^{NAME.pattern}$")]
 Who = Annotated[str, Path(description="An analyst, by name.", max_length=80, pattern=r"^[^\x00-\x1f]+$")]
@@ -83,10 +95,10 @@ class FactsGiven(Strict):
     """What is public about a column: declared by the steward, never read from the data."""
 
     bounds: list[float | str] | None = Field(
-        None, description="Of numbers: lower and upper; values are clamped."
+        None, description="Of numbers: lower and upper; values are clamped.", max_length=10
     )
     categories: list[bool | int | float | str] | None = Field(
-        None, description="Values that are known to occur; dates as 2026-03-05."
+        None, description="Values that are known to occur; dates as 2026-03-05.", max_length=MOST_CATEGORIES
     )
     nulls: Literal["drop", "never"] | None = Field(
         None, description="What becomes of missing values: left out, or there are none."

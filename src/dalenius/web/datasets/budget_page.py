@@ -21,6 +21,7 @@ from dalenius.web.settings import Settings
 from dalenius.web.state import TheSettings, TheStore
 from dalenius.web.store import Store, alerts
 from dalenius.web.store import datasets as kept
+from dalenius.web.texts import form_of
 
 router = APIRouter(include_in_schema=False)
 ONE_AT_A_TIME = threading.Lock()
@@ -133,7 +134,7 @@ async def _done(
     which: str,
     act: Callable[[dict[str, str]], object],
 ) -> Response:
-    form = {key: value for key, value in (await request.form()).items() if isinstance(value, str)}
+    form = {key: value for key, value in (await form_of(request)).items() if isinstance(value, str)}
     try:
         await run_in_threadpool(act, form)
     except Refused as problem:

@@ -6,12 +6,14 @@ may ask, and whether the registration has changed, is looked up in the store eac
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import threading
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from dalenius.core.checks import shown
-from dalenius.errors import SourceError
+from dalenius.errors import DaleniusError, SourceError
 from dalenius.session.ledger import Ledger
 from dalenius.session.opening import SessionAccount
 from dalenius.session.session import Session
@@ -87,9 +89,8 @@ def open_session(store: Store, settings: Settings, name: str, analyst: str | Non
         If there is none that this analyst may ask of.
     """
     with store.reading() as connection:
-        known = kept.get(connection, name)
-        may = analyst is None or kept.may_ask(connection, name, analyst)
-    if known is None or not known.is_open or not may:
+        known = kept.get(connection, name) if analyst is None else kept.granted(connection, name, analyst)
+    if known is None or not known.is_open:
         raise NoSuchDataset(name)
     return session_of(store, settings, known, analyst)
 
@@ -105,9 +106,13 @@ def session_of(store: Store, settings: Settings, known: Kept, analyst: str | Non
         if version != known.version:
             sessions = {}
         if analyst not in sessions:
-            registration = read_registration(known.registration)
-            source = _source(store, settings, known, registration, analyst is not None)
-            sessions = {**sessions, analyst: _session(registration, source, ledger(store, settings), analyst)}
+            whole = sessions.get(None)
+            if whole is None:
+                registration = read_registration(known.registration)
+                source = _source(store, settings, known, registration, analyst is not None)
+                whole = _session(registration, source, ledger(store, settings))
+            own = whole if analyst is None else _own(whole, analyst)
+            sessions = {**sessions, None: whole, analyst: own}
             opened.sessions[known.name] = (known.version, sessions)
         return sessions[analyst]
 
@@ -190,10 +195,10 @@ def _source(
     return source
 
 
-def _session(registration: Registration, source: Source, where: Ledger, analyst: str | None) -> Session:
-    """A session for somebody to whom the data set is granted: who has no share of the budget can read, too."""
+def _session(registration: Registration, source: Source, where: Ledger) -> Session:
+    """A session for nobody in particular."""
     terms = check_ready(registration)
-    session = Session(
+    return Session(
         source,
         unit=terms.unit,
         budget=terms.budget,
@@ -206,8 +211,29 @@ def _session(registration: Registration, source: Source, where: Ledger, analyst:
         reserve=terms.reserve,
         per_question=terms.per_question,
     )
-    if analyst is not None:
-        account = session.account
-        assert isinstance(account, SessionAccount)
-        session.account = SessionAccount(where, replace(account.terms, analyst=analyst, reading=True))
-    return session
+
+
+def _own(whole: Session, analyst: str) -> Session:
+    """The same for somebody to whom the data set is granted: who has no share of the budget can read, too."""
+    account = whole.account
+    assert isinstance(account, SessionAccount)
+    terms = replace(account.terms, analyst=analyst, reading=True)
+    if not account.is_open:
+        return whole._asking(SessionAccount(account.where, terms))
+    own = copy.copy(account)  # which was found and checked; the ledger need not be asked for each analyst
+    own.terms, own.analyst = terms, analyst
+    return whole._asking(own)
+
+
+def open_all(store: Store, settings: Settings) -> None:
+    """Open the sources of all data sets that are open, so that nobody's first question waits for it.
+
+    How long that takes may depend on how much data there is: better at the start of a process than in a request. What
+    cannot be opened now is tried again when it is asked for.
+    """
+    with contextlib.suppress(DaleniusError):
+        with store.reading() as connection:
+            found = [each for each in kept.everything(connection) if each.is_open]
+        for known in found:
+            with contextlib.suppress(Exception):
+                session_of(store, settings, known, None)

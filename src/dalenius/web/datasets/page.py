@@ -27,6 +27,7 @@ from dalenius.web.store import Store, alerts
 from dalenius.web.store import datasets as kept
 from dalenius.web.store.datasets import Kept
 from dalenius.web.store.people import ANALYST, STEWARD
+from dalenius.web.texts import form_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -179,7 +180,7 @@ async def password(request: Request, by: Steward, store: TheStore, name: str) ->
 
 
 async def _form(request: Request) -> dict[str, str]:
-    return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
+    return {name: value for name, value in (await form_of(request)).items() if isinstance(value, str)}
 
 
 def _new_page(

@@ -2,8 +2,9 @@
 
 All of them are read from the store and the ledger when they are asked for, so every worker process tells the same. None
 of them moves with a row: a job is counted when it is asked for, when it starts, and when it leaves, which the public
-plan fixes (`jobs.slots`), and never when its work ends; what is spent of a budget moves with the charge, at the start.
-For the same reason there is no number of the ledger's entries, no duration, no memory and no count of failures.
+plan fixes (`jobs.slots`), and never when its work ends; what is spent of a budget moves with the charge, whose moments
+the plan fixes, too. For the same reason there is no number of the ledger's entries, no duration, no memory and no count
+of failures.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ class _Numbers:
 
 
 def _spent(store: Store, settings: Settings) -> Iterator[tuple[str, float]]:
-    """By data set. A charge is made when work starts, before the data are touched, and is never taken back: so this
-    moves at moments that the plan fixes, and not when work ends. One whose ledger cannot be read is left out."""
+    """By data set. A charge is made before the data are read, at a moment that the plan fixes (`jobs.slots`), and is
+    never taken back: so this does not move when work ends. One whose ledger cannot be read is left out."""
     with store.reading() as connection:
         opened = [each.name for each in datasets.everything(connection) if each.is_open]
     for name in opened:
@@ -98,9 +99,13 @@ def _spent(store: Store, settings: Settings) -> Iterator[tuple[str, float]]:
 
 
 def _is_local(request: Request) -> bool:
-    """Whether it comes from this machine, and not through a proxy on it."""
-    if request.client is None or any(
-        name in request.headers for name in ("x-forwarded-for", "forwarded", "via")
+    """Whether it comes from this machine, and neither through a proxy on it nor from a page of another site whose name
+    was made to lead here (a browser sends that name as the host)."""
+    named = request.url.hostname in ("localhost", "127.0.0.1", "::1") or settings_of(request).hosts
+    if (
+        request.client is None
+        or not named
+        or any(name in request.headers for name in ("x-forwarded-for", "forwarded", "via"))
     ):
         return False
     try:

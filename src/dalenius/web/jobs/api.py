@@ -51,8 +51,8 @@ class JobShown(BaseModel):
     detail: str | None = Field(None, description="Where there is no answer: why, as far as that may be told.")
 
 
-def jobs_of(request: Request) -> Jobs:
-    """The background work of the app."""
+async def jobs_of(request: Request) -> Jobs:
+    """The background work of the app. Not a plain function, which would be run in a thread of its own."""
     return cast("Jobs", request.app.state.jobs)
 
 
@@ -61,7 +61,7 @@ TheJobs = Annotated[Jobs, Depends(jobs_of)]
 
 @router.get("", response_model_exclude_none=True)
 def jobs(person: SignedIn, jobs: TheJobs) -> list[JobShown]:
-    """Your last 100 jobs, the newest first."""
+    """Your last 100 jobs, the newest first, without their answers: ask for one of them."""
     return [JobShown(**told) for told in jobs.list(person.id)]
 
 

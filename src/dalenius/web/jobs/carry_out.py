@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from dalenius.session.entries import digest
 from dalenius.session.session import Session
 from dalenius.web.jobs import charged
 from dalenius.web.jobs.kinds import kind_of
+from dalenius.web.jobs.slots import Slots
 from dalenius.web.store.store import StoreUnusable
 
 Opener = Callable[[str, str | None], Session]
@@ -35,8 +37,17 @@ class Work:
     key: str
     since: int | None
     """Where the ledger stood before anyone worked on it; None: nobody has."""
+    slots: Slots
+    starts: float
+    """When it started, on this machine's monotonic clock, which all processes share."""
     settle: bool = False
     """Whether its time is over: it is only settled what became of it."""
+
+    def wait_to_charge(self) -> None:
+        """Until the next moment for a charge: how long it took to open the data does not show in it."""
+        now = time.monotonic()
+        moment = self.starts + self.slots.charge(max(0.0, now - self.starts))
+        time.sleep(max(0.0, moment - now))
 
 
 @dataclass(frozen=True)
@@ -79,6 +90,8 @@ def carry_out(work: Work, opener: Opener, note: Callable[[int], bool]) -> Result
         if digest(kind.question(session, work.payload)) != work.key:
             # It would be charged under a key that nobody holds back, and by which nobody finds it again.
             return Result("refused", problem=CHANGED) if before == "nothing" else Result("failed")
+        if before == "nothing":
+            work.wait_to_charge()
         return Result("done", answer=kind.run(session, work.payload))
     except (LedgerError, StoreUnusable):
         unless_charged = Result("again")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,11 +22,15 @@ from dalenius.web.jobs.slots import Slots
 from dalenius.web.jobs.view import shown, state
 from dalenius.web.jobs.watch import Watch
 from dalenius.web.jobs.workers import Pace, Workers
+from dalenius.web.problems import Problem
 from dalenius.web.store import datasets
 from dalenius.web.store.store import Store
 
 MOST_OPEN = 50
 """Jobs of one person that wait or are under way."""
+
+MOST_WAITING = 100
+"""Requests of one person that wait for jobs, in one process."""
 
 LONGEST_WAIT = 60.0
 """Seconds that one request may wait for a job."""
@@ -62,6 +68,8 @@ class Jobs:
         self.store, self.opener, self.limit = store, opener, limit
         self.slot = slot
         self._watches: WeakKeyDictionary[asyncio.AbstractEventLoop, Watch] = WeakKeyDictionary()
+        self._waiting: Counter[str] = Counter()
+        """Requests that wait, by person: of the one event loop of a process."""
         self.workers = Workers(store, opener, pace or Pace())
 
     def slots(self, dataset: str, weight: float) -> Slots:
@@ -157,8 +165,36 @@ class Jobs:
         found = record.look(self.store, id)
         return None if found is None or found[0].person != person else self._told(*found)
 
+    def stands(self, id: str, person: str) -> dict[str, Any] | None:
+        """The same without the answer: where it is."""
+        found = record.look(self.store, id)
+        if found is None or found[0].person != person:
+            return None
+        return {word: value for word, value in shown(*found, answer="null").items() if word != "answer"}
+
     async def wait(self, id: str, person: str, seconds: float) -> dict[str, Any] | None:
         """The same, once it has left, or after so many seconds."""
+        with self._one_of_those_who_wait(person):
+            return await self._waited(id, person, seconds)
+
+    @contextlib.contextmanager
+    def _one_of_those_who_wait(self, person: str) -> Iterator[None]:
+        """Each keeps a connection, of which this process has some hundreds for everybody."""
+        if self._waiting[person] >= MOST_WAITING:
+            raise Problem(
+                429,
+                f"{MOST_WAITING} requests of yours wait for jobs already.",
+                headers={"Retry-After": "5"},
+            )
+        self._waiting[person] += 1
+        try:
+            yield
+        finally:
+            self._waiting[person] -= 1
+            if not self._waiting[person]:
+                del self._waiting[person]
+
+    async def _waited(self, id: str, person: str, seconds: float) -> dict[str, Any] | None:
         deadline = time.monotonic() + min(max(seconds, 0.0), LONGEST_WAIT)
         while True:
             found = await asyncio.to_thread(record.look, self.store, id)
@@ -180,9 +216,9 @@ class Jobs:
         return self._watches[loop]
 
     def list(self, person: str, most: int = 100) -> list[dict[str, Any]]:
-        """The last jobs of a person, the newest first."""
+        """The last jobs of a person, the newest first, without their answers."""
         found, now = record.of_person(self.store, person, most)
-        return [told for job in found if (told := self._told(job, now)) is not None]
+        return [told for job in found if (told := self._told(job, now, listed=True)) is not None]
 
     def cancel(self, id: str, person: str) -> dict[str, Any] | None:
         """Stop waiting: what was charged stays charged, and whether work was done is not told."""
@@ -192,10 +228,25 @@ class Jobs:
         record.cancel(self.store, id)
         return self.look(id, person)
 
-    def _told(self, job: Job, now: float) -> dict[str, Any] | None:
-        """As it is shown; None where it holds an answer, and whoever asked may no longer ask: nor may they look."""
-        if state(job, now) == "done" and job.analyst is not None:
-            with self.store.reading() as connection:
-                if not datasets.may_ask(connection, job.dataset, job.analyst):
-                    return None
-        return shown(job, now)
+    def _told(self, job: Job, now: float, listed: bool = False) -> dict[str, Any] | None:
+        """As it is shown; None where it holds an answer, and whoever asked may no longer ask: nor may they look.
+
+        listed: one of many, without its answer.
+        """
+        answer = job.answer
+        if state(job, now) == "done":
+            if job.analyst is not None:
+                with self.store.reading() as connection:
+                    if not datasets.may_ask(connection, job.dataset, job.analyst):
+                        return None
+            if listed:
+                answer = "null"
+            elif answer is None:
+                answer = self._on_record(job)
+        return shown(job, now, answer)
+
+    def _on_record(self, job: Job) -> str | None:
+        """The answer of a job that left without a lane, since somebody else had been told it."""
+        session, kind, asked = self.opener(job.dataset, job.analyst), kind_of(job.kind), job.content
+        same = digest(kind.question(session, asked)) == job.key  # what is public may have changed since
+        return kind.on_record(session, asked) if same else None

@@ -34,6 +34,9 @@ class Kind(Protocol):
     def run(self, session: Session, payload: Payload) -> str:
         """The answer as JSON text: from the record, or charged, computed and recorded."""
 
+    def on_record(self, session: Session, payload: Payload) -> str | None:
+        """The same from the record alone; None where it is not there. Nothing is ever charged."""
+
 
 _known: dict[str, Kind] = {}
 

@@ -15,7 +15,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -196,13 +196,17 @@ def look(store: Store, id: str) -> tuple[Job, float] | None:
 
 
 def of_person(store: Store, person: str, most: int) -> tuple[list[Job], float]:
-    """The last jobs of a person, and the time."""
+    """The last jobs of a person, and the time; without what was asked and answered, which may be long."""
     with store.reading() as connection:
         query = JOBS.select().where(JOBS.c.person == person).order_by(JOBS.c.submitted.desc()).limit(most)
         ids = [row.id for row in connection.execute(query)]
         now = clock(connection)
-    seen = [found for id in ids if (found := look(store, id)) is not None]
-    return [job for job, _ in seen], max([now, *(moment for _, moment in seen)])
+    seen: list[Job] = []
+    for id in ids:
+        if (found := look(store, id)) is not None:
+            job, now = found[0], max(now, found[1])
+            seen.append(replace(job, payload="{}", answer=None if job.answer is None else "null"))
+    return seen, now
 
 
 def still_waiting(store: Store, ids: list[str]) -> set[str]:
@@ -212,7 +216,8 @@ def still_waiting(store: Store, ids: list[str]) -> set[str]:
 
 
 def is_held(store: Store, dataset: str, key: str) -> bool:
-    """Whether work on a question has begun and not left: its answer, if it is on record, must not be told yet."""
+    """Whether work on a question has begun and not left: its answer, if it is on record, must not be told yet. Once it
+    was told it is told for ever."""
     given: dict[str, Any] = {"dataset": dataset, "key": key}
     with store.reading() as connection:
         if store.is_postgres:
@@ -223,7 +228,9 @@ def is_held(store: Store, dataset: str, key: str) -> bool:
 def held_keys(store: Store, dataset: str) -> frozenset[str]:
     """The keys of all questions of a data set whose answers must not be told yet."""
     with store.reading() as connection:
-        query = sa.select(JOBS.c.key).where(JOBS.c.dataset == dataset, _under_way(JOBS, clock(connection)))
+        now = clock(connection)
+        held = (_under_way(JOBS, now), ~_was_told(JOBS, now))
+        query = sa.select(JOBS.c.key).where(JOBS.c.dataset == dataset, *held)
         return frozenset(connection.execute(query).scalars())
 
 
@@ -250,15 +257,21 @@ def begin(store: Store, lease: float, tick: float, take_over: bool) -> Job | Non
     """The next job, under a lease of ours: one whose worker is gone, or the next that waits.
 
     Next is the first job of the person who was served longest ago. A question that is under way is not begun a second
-    time: whoever asks the same waits until the first has left, and then finds the record.
+    time: whoever asks the same waits until the first has left. Then all of them leave at once, without a lane: one
+    after the other, a slot each, two hundred people with one question would keep everybody waiting.
     """
     with store.reading() as connection:  # most of the time there is nothing to do, and no need for the lock
-        if _next(connection, clock(connection), take_over) is None:
+        now = clock(connection)
+        told = connection.execute(sa.select(JOBS.c.id).where(_may_leave(now)).limit(1)).first()
+        if told is None and _next(connection, now, take_over) is None:
             return None
     with store.writing() as connection:
         if store.is_postgres:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({CLAIMING})")
         now = clock(connection)
+        if told is not None:  # their answer is that of the record, and is made when they look
+            leaving = {"starts": now, "leaves": now, "outcome": "done"}
+            connection.execute(JOBS.update().where(_may_leave(now)).values(**leaving))
         job = _next(connection, now, take_over)
         if job is None:
             return None
@@ -271,8 +284,10 @@ def begin(store: Store, lease: float, tick: float, take_over: bool) -> Job | Non
             starts = on_the_tick(now, tick)
             values |= {"starts": starts, "leaves": starts + job.first}
             _serve(connection, job.person, now)
-        connection.execute(JOBS.update().where(JOBS.c.id == job.id).values(**values))
-        return _got(connection, job.id)
+        # Whoever cancelled it at this moment, before it began, was told that it never will.
+        waits = sa.or_(JOBS.c.starts.is_not(None), JOBS.c.cancelled.is_(None))
+        begun = connection.execute(JOBS.update().where(JOBS.c.id == job.id, waits).values(**values))
+        return _got(connection, job.id) if begun.rowcount else None
 
 
 def renew(store: Store, tokens: list[str], lease: float) -> None:
@@ -325,6 +340,21 @@ def _ours(job: Job) -> sa.ColumnElement[bool]:
 
 def _under_way(table: Any, now: Any) -> sa.ColumnElement[bool]:
     return sa.and_(table.c.starts.is_not(None), sa.or_(table.c.outcome.is_(None), table.c.leaves > now))
+
+
+def _was_told(table: Any, now: Any) -> sa.ColumnElement[bool]:
+    """Whether an answer to the same question has left: it is on record for ever, and whoever asks has it at once."""
+    told = JOBS.alias("told")
+    return sa.exists().where(
+        told.c.dataset == table.c.dataset,
+        told.c.key == table.c.key,
+        told.c.outcome == "done",
+        told.c.leaves <= now,
+    )
+
+
+def _may_leave(now: Any) -> sa.ColumnElement[bool]:
+    return sa.and_(_waiting(), _open, _was_told(JOBS, now))
 
 
 def _unfinished(now: float) -> sa.ColumnElement[bool]:
@@ -383,7 +413,7 @@ def _got(connection: Connection, id: str) -> Job:
 
 def _held(now: Any) -> sa.Select[Any]:
     asked = (JOBS.c.dataset == sa.bindparam("dataset"), JOBS.c.key == sa.bindparam("key"))
-    return sa.select(sa.literal(1)).where(*asked, _under_way(JOBS, now)).limit(1)
+    return sa.select(sa.literal(1)).where(*asked, _under_way(JOBS, now), ~_was_told(JOBS, now)).limit(1)
 
 
 _HELD = _held(sa.bindparam("now", type_=sa.Float(53)))

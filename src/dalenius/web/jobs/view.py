@@ -25,6 +25,11 @@ CANCELLED = (
     "again is free."
 )
 
+GONE = (
+    "its answer was on record, and the ledger has it no longer: an older copy may have been put back. Nothing was "
+    "charged for this. Tell the steward."
+)
+
 NOT_TOLD = "something failed before anything was charged. Ask again, and tell whoever runs the console."
 
 
@@ -39,8 +44,8 @@ def state(job: Job, now: float) -> State:
     return job.outcome
 
 
-def shown(job: Job, now: float) -> dict[str, Any]:
-    """The job as JSON; `answer` is there once it has left."""
+def shown(job: Job, now: float, answer: str | None = None) -> dict[str, Any]:
+    """The job as JSON, with its answer once it has left. answer: of one that left without a lane (`record.begin`)."""
     where = state(job, now)
     told: dict[str, Any] = {
         "job": job.id,
@@ -57,9 +62,10 @@ def shown(job: Job, now: float) -> dict[str, Any]:
         told["seconds_left"] = round(max(0.0, job.leaves - now), 1)
         told["progress"] = round(min(1.0, max(0.0, (now - job.starts) / (job.leaves - job.starts))), 2)
     elif where == "done":
-        assert job.answer is not None
         assert job.leaves is not None
-        told |= {"left": moment(job.leaves), "answer": json.loads(job.answer)}
+        answer = answer or job.answer
+        has = {"detail": GONE} if answer is None else {"answer": json.loads(answer)}
+        told |= {"left": moment(job.leaves), **has}
     elif where in ("failed", "refused"):
         assert job.leaves is not None
         told |= {

@@ -146,17 +146,20 @@ class Workers:
         token, begun = job.token, job.lease - self.pace.lease
         self.tokens.add(token)
         try:
-            result = self._result(lane, job, time.monotonic() + job.ends - begun)
+            assert job.starts is not None
+            starts = time.monotonic() + job.starts - begun
+            result = self._result(lane, job, starts)
             seconds = self._finished(job, result)
         finally:
             self.tokens.discard(token)
         if seconds is not None:
             self.stopping.wait(max(0.0, seconds))
 
-    def _result(self, lane: Lane, job: Job, deadline: float) -> Result:
+    def _result(self, lane: Lane, job: Job, starts: float) -> Result:
         """The outcome; work that ended its lane is settled, or, where nothing was charged, tried once more."""
-        work = Work(job.kind, job.dataset, job.analyst, dict(job.content), job.key, job.since)
-        since = job.since
+        asked = dict(job.content)
+        work = Work(job.kind, job.dataset, job.analyst, asked, job.key, job.since, job.slots, starts)
+        since, deadline = job.since, starts + job.most
 
         def note(seq: int) -> bool:
             nonlocal since

@@ -25,6 +25,7 @@ from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
+from dalenius.web.limits import visitor
 from dalenius.web.people import acts
 from dalenius.web.problems import Problem
 from dalenius.web.settings import Settings
@@ -32,6 +33,7 @@ from dalenius.web.state import settings_of, store_of
 from dalenius.web.store import sign_ins, tokens
 from dalenius.web.store.people import ANALYST, ROLES, STEWARD, Person
 from dalenius.web.store.store import StoreUnusable
+from dalenius.web.texts import form_of
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -114,35 +116,44 @@ async def who(request: Request) -> Person | None:
     return found
 
 
+def address_of(request: Request) -> str:
+    """Where a request comes from, as one visitor is counted by it."""
+    return visitor(request.client.host if request.client else "unknown")
+
+
 async def _who(request: Request) -> Person | None:
-    address = request.client.host if request.client else "unknown"
     shown = request.headers.getlist("authorization")
     if shown:
-        person = await run_in_threadpool(_by_token, request, shown)
-        if person is None:
-            await run_in_threadpool(request.app.state.failures.take, address)
-            await run_in_threadpool(acts.note_refusal, store_of(request), shown[0].partition(" ")[2].strip())
-            raise Problem(
-                401,
-                "the token that was sent is not one that works.",
-                headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-            )
-    else:
-        person = await run_in_threadpool(_by_cookie, request)
-        if person is not None and request.method not in SAFE:
-            await _check_will(request)
-    with contextlib.suppress(StoreUnusable):  # a console without its store can still say so
-        await run_in_threadpool(request.app.state.calls.take, person.id if person else f"at {address}")
+        return await run_in_threadpool(_by_token, request, shown)
+    person = await run_in_threadpool(_by_cookie, request)
+    if person is not None and request.method not in SAFE:
+        await _check_will(request)
+    await run_in_threadpool(_count, request, person)
     return person
 
 
-def _by_token(request: Request, shown: list[str]) -> Person | None:
+def _count(request: Request, person: Person | None) -> None:
+    with contextlib.suppress(StoreUnusable):  # a console without its store can still say so
+        request.app.state.calls.take(person.id if person else f"at {address_of(request)}")
+
+
+def _by_token(request: Request, shown: list[str]) -> Person:
+    """Who has this token; in one thread, since most requests come so."""
     scheme, _, text = shown[0].partition(" ")
-    if len(shown) != 1 or scheme.lower() != "bearer":
-        return None
-    with store_of(request).reading() as connection:
-        found = tokens.find(connection, text.strip())
-    return found and found[0]
+    found = None
+    if len(shown) == 1 and scheme.lower() == "bearer":
+        with store_of(request).reading() as connection:
+            found = tokens.find(connection, text.strip())
+    if found is None:
+        request.app.state.failures.take(address_of(request))
+        acts.note_refusal(store_of(request), text.strip())
+        raise Problem(
+            401,
+            "the token that was sent is not one that works.",
+            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+        )
+    _count(request, found[0])
+    return found[0]
 
 
 def _by_cookie(request: Request) -> Person | None:
@@ -167,7 +178,7 @@ async def _check_will(request: Request) -> None:
     check_origin(request)
     given = request.headers.get("x-csrf-token", "")
     if not given and request.headers.get("content-type", "").startswith(FORMS):
-        field = (await request.form()).get("csrf", "")
+        field = (await form_of(request)).get("csrf", "")
         given = field if isinstance(field, str) else ""
     if not hmac.compare_digest(given.encode(), request.state.csrf.encode()):
         raise Problem(

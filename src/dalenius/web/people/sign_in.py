@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from dalenius.web.pages import render
 from dalenius.web.people import acts
-from dalenius.web.people.access import Anyone, SignedIn, check_origin, cookie_name
+from dalenius.web.people.access import Anyone, SignedIn, address_of, check_origin, cookie_name
 from dalenius.web.state import TheSettings, TheStore
 from dalenius.web.store import audit, sign_ins, tokens
 
@@ -42,7 +42,7 @@ def sign_in(
     with store.reading() as connection:
         found = tokens.find(connection, token.strip())
     if found is None:
-        request.app.state.failures.take(request.client.host if request.client else "unknown")
+        request.app.state.failures.take(address_of(request))
         acts.note_refusal(store, token.strip())
         return render(request, "sign_in.html", status=401, next=local(next), wrong=WRONG)
     person, shown = found

@@ -157,6 +157,20 @@ def get(connection: Connection, name: str) -> Kept | None:
     return None if row is None else Kept(*row)
 
 
+def granted(connection: Connection, name: str, person_name: str) -> Kept | None:
+    """The same, if somebody of that name may ask of it: granted, and still let in."""
+    if not name.isprintable():
+        return None
+    asked = (
+        _kept()
+        .join(GRANTS, GRANTS.c.dataset == DATASETS.c.name)
+        .join(PEOPLE, PEOPLE.c.id == GRANTS.c.person)
+        .where(DATASETS.c.name == name, PEOPLE.c.name == person_name, PEOPLE.c.active)
+    )
+    row = connection.execute(asked).first()
+    return None if row is None else Kept(*row)
+
+
 def everything(connection: Connection) -> list[Kept]:
     """All of them, by name."""
     return [Kept(*row) for row in connection.execute(_kept().order_by(DATASETS.c.name))]

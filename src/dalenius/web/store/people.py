@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import unicodedata
 from dataclasses import dataclass
 
 from sqlalchemy import Boolean, Column, Connection, Index, Table, Text, func, insert, select, update
@@ -51,8 +52,8 @@ def add(connection: Connection, name: str, role: str) -> Person:
     name = _name(name)
     if role not in ROLES:
         raise InvalidParameter.of("role", f"role is {role!r}; it must be one of {', '.join(ROLES)}.")
-    taken = select(func.count()).where(func.lower(PEOPLE.c.name) == name.lower())
-    if connection.execute(taken).scalar_one():
+    # Not by the database, whose lower() may know the letters of ASCII alone.
+    if _alike(name) in {_alike(each) for each in connection.execute(select(PEOPLE.c.name)).scalars()}:
         raise InvalidParameter.of(
             "name",
             f"there is already somebody called {name!r}, and a ledger tells people apart by name; choose another.",
@@ -94,6 +95,11 @@ def _entries(connection: Connection, *where: object) -> list[Entry]:
     return [
         Entry(Person(row.id, row.name, row.role), row.active, row.made) for row in connection.execute(asked)
     ]
+
+
+def _alike(name: str) -> str:
+    """The same for names that look the same, or nearly: of capitals, accents in two spellings, wide letters."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def _name(name: str) -> str:

@@ -10,13 +10,16 @@ import secrets
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import (
+    JSON,
     Column,
     ColumnElement,
     Connection,
     Table,
     Text,
     UniqueConstraint,
+    cast,
     delete,
+    func,
     insert,
     select,
     update,
@@ -128,9 +131,10 @@ def get(connection: Connection, person: str, dataset: str, id: str) -> Asked | N
 
 
 def of_person(connection: Connection, person: str, dataset: str, most: int, skip: int = 0) -> list[Asked]:
-    """What a person asked of a data set, the newest first, after so many that are skipped."""
+    """What a person asked of a data set, the newest first, after so many that are skipped. Of each request only its
+    budget: a request may be as long as one may be sent, and a list has a thousand."""
     asked = (
-        select(RELEASES)
+        select(*(_budget(connection) if column is RELEASES.c.request else column for column in RELEASES.c))
         .where((RELEASES.c.person == person) & (RELEASES.c.dataset == dataset))
         .order_by(RELEASES.c.asked.desc(), RELEASES.c.id)
         .limit(most)
@@ -169,6 +173,15 @@ def claim(
             return None
         return claimed(connection, person, dataset, word)
     return None
+
+
+def _budget(connection: Connection) -> ColumnElement[str]:
+    """A request with nothing but its budget, as the database finds it in the text."""
+    if connection.dialect.name == "postgresql":
+        return cast(func.json_build_object("budget", cast(RELEASES.c.request, JSON)["budget"]), Text).label(
+            "request"
+        )
+    return func.json_object("budget", func.json_extract(RELEASES.c.request, "$.budget")).label("request")
 
 
 def _own(person: str, dataset: str, word: str) -> ColumnElement[bool]:

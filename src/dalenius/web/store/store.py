@@ -172,8 +172,9 @@ def _postgres(text: str) -> tuple[Engine, str]:
         "postgresql+psycopg://",
         creator=lambda: psycopg.connect(address.text, connect_timeout=PATIENCE),
         # A server has a hundred connections by default, for all processes together: each of ours is content with a few.
-        pool_size=4,
-        max_overflow=4,
+        # They are kept: one that is opened for a moment of haste costs more than what is asked over it.
+        pool_size=8,
+        max_overflow=0,
         hide_parameters=True,
     )
 

@@ -19,6 +19,8 @@ from dalenius.web.datasets.sources.folder import inside
 from dalenius.web.datasets.sources.source import Allowed, Asked, Kind, Record, Tables, named, text
 
 ENDINGS = (*DATABASES, *SQLITE)
+MAIN = "main"
+"""The schema of a table whose name says none."""
 
 
 class DatabaseFile(Kind):
@@ -75,33 +77,40 @@ def _check_table(where: str, called: str) -> None:
         raise SourceError(
             "the database cannot be opened for reading; see that no other program writes to it."
         )
-    if called.lower().removeprefix("main.") not in (name.lower() for name in known):
+    # By its parts, as the engine reads the name: the table "a.b" is none of a schema a, which may have a view b.
+    parts = tuple(called.lower().split("."))
+    if parts not in {(*short, table.lower()) for schema, table in known for short in _ways(schema)}:
+        names = [table if schema == MAIN else f"{schema}.{table}" for schema, table in known]
         raise SourceError(
-            f"the database has no table {called!r}; {nearest(called, known)}. (A view is refused: it may read from "
+            f"the database has no table {called!r}; {nearest(called, names)}. (A view is refused: it may read from "
             "anywhere, and what it shows of a table would have a second budget.)"
         )
 
 
-def _duckdb(where: str) -> list[str] | None:
-    """The tables of a DuckDB file; None if it cannot be read."""
+def _ways(schema: str) -> tuple[tuple[str, ...], ...]:
+    """What may stand before a table's name."""
+    return ((), (MAIN,)) if schema == MAIN else ((schema.lower(),),)
+
+
+def _duckdb(where: str) -> list[tuple[str, str]] | None:
+    """The tables of a DuckDB file, with their schemas; None if it cannot be read."""
     import duckdb
 
     try:
         with closing(duckdb.connect(":memory:")) as connection:
             connection.execute(f"ATTACH {quoted(where)} AS looked_at (READ_ONLY)")
-            rows = connection.execute(
+            return connection.execute(
                 "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'looked_at'"
             ).fetchall()
     except duckdb.Error:
         return None
-    return [table if schema == "main" else f"{schema}.{table}" for schema, table in rows]
 
 
-def _sqlite(where: str) -> list[str] | None:
-    """The tables of a SQLite file; None if it cannot be read."""
+def _sqlite(where: str) -> list[tuple[str, str]] | None:
+    """The tables of a SQLite file, likewise."""
     try:
         with closing(sqlite3.connect(f"{Path(where).as_uri()}?mode=ro", uri=True)) as connection:
             rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     except sqlite3.Error:
         return None
-    return [name for (name,) in rows]
+    return [(MAIN, name) for (name,) in rows]

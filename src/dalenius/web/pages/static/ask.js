@@ -1,28 +1,6 @@
 "use strict";
 // Ask by a form or in SQL. Python makes the question of the form; prices come as the slider moves; nothing is paid before the button.
-const part = (name) => document.getElementById(name);
-const FACTS = JSON.parse(part("facts").textContent);
-const API = `/api/v1/datasets/${FACTS.dataset}`;
-const csrf = document.querySelector("meta[name=csrf]").content;
 let way = "form", asked = null, timer = 0, current = null; // current: the question as it was understood last
-
-async function post(path, body, signal, more = {}) {
-  const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf, ...more };
-  const response = await fetch(API + path, { method: "POST", headers, body: JSON.stringify(body), signal });
-  const found = await response.json();
-  if (!response.ok) throw new Error(`${found.detail} ${found.fix ?? ""}`);
-  return found;
-}
-const made = (name, attributes = {}, ...inside) => {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== false && value !== null) element.setAttribute(key, value === true ? "" : value);
-  element.append(...inside);
-  return element;
-};
-function problem(text) {
-  part("problem").textContent = text;
-  part("problem").hidden = !text;
-}
 
 // -- the form ------------------------------------------------------------------------------------
 let number = 0;
@@ -129,22 +107,6 @@ function read() {
 }
 
 // -- what it costs -------------------------------------------------------------------------------
-const left = Number(FACTS.left[FACTS.leading]), root = FACTS.leading === "mu";
-const amountAt = (position) => {
-  const share = 10 ** (-3 + (3 * position) / 100);
-  const value = left * (root ? Math.sqrt(share) : share);
-  const digits = 10 ** (2 - Math.floor(Math.log10(value)));
-  return String(Number((Math.floor(value * digits) / digits).toPrecision(3)));
-};
-const positionOf = (amount) => {
-  const share = (amount / left) ** (root ? 2 : 1);
-  return Math.round(Math.min(100, Math.max(0, ((Math.log10(share) + 3) / 3) * 100)));
-};
-function above(name, text, example) {
-  const value = Number(text);
-  if (!(value > 0 && Number.isFinite(value))) throw new Error(`${name} must be a number above 0, as ${example}.`);
-  return value;
-}
 function payment() {
   const confidence = Number(part("confidence").value), error = part("error").value.trim(), rows = part("rows").value.trim();
   if (!(confidence > 0 && confidence < 1)) throw new Error("The confidence must be a number between 0 and 1, as 0.95.");
@@ -211,7 +173,6 @@ function turn(to) {
 }
 document.querySelector(".tabs").hidden = false;
 part("look").hidden = true;
-part("sliding").hidden = Boolean(FACTS.nothing); // there is nothing to slide over
 part("b-table").append(...Object.keys(FACTS.tables).map((name) => made("option", { value: name }, name)));
 part("table-choice").hidden = Object.keys(FACTS.tables).length < 2;
 part("b-table").addEventListener("change", () => {
@@ -249,16 +210,8 @@ const words = [
   ...FACTS.words.map((word) => ({ text: word, insert: word, kind: "" })),
 ];
 completing(part("sql"), part("completions"), words);
-if (!FACTS.nothing) part("slider").value = positionOf(Number(part("amount").value));
-part("slider").setAttribute("aria-valuetext", `${FACTS.leading} ${part("amount").value}`);
-part("slider").addEventListener("input", () => {
-  part("error").value = "";
-  part("amount").value = amountAt(Number(part("slider").value));
-  part("slider").setAttribute("aria-valuetext", `${FACTS.leading} ${part("amount").value}`);
-});
-part("amount").addEventListener("input", () => {
-  part("error").value = "";
-  if (Number(part("amount").value) > 0 && !FACTS.nothing) part("slider").value = positionOf(Number(part("amount").value));
+slides(() => {
+  part("error").value = ""; // an amount stands in its place
 });
 part("ask").addEventListener("input", change);
 part("ask").addEventListener("change", change);

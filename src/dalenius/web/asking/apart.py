@@ -1,0 +1,137 @@
+"""Requests that take long to plan are read, priced and asked in a process of their own.
+
+A plan is made of public facts, but that of synthetic data of thirty columns takes a second of a processor, several
+times over from price to job. In the server it would slow everybody down. So all but single questions go to a process
+beside it, one at a time and for so long at most; whoever comes when enough wait is told to come again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dalenius.errors import DaleniusError
+from dalenius.web.jobs.child import Child, Inbox
+from dalenius.web.problems import Problem, problem_of
+from dalenius.web.settings import Settings
+
+if TYPE_CHECKING:
+    from dalenius.web.asking.asked import Desk
+
+T = TypeVar("T")
+
+log = logging.getLogger("dalenius.web")
+
+LIMIT = 20.0
+"""Seconds for one request."""
+MOST = 8
+"""Requests that are planned or wait for it, in one server process."""
+LIGHT = 4000
+"""Characters of a question that is planned at once."""
+
+
+def is_weighty(content: Mapping[str, Any]) -> bool:
+    """Whether a plan may take long: of anything but one question of some length.
+
+    >>> is_weighty({"question": {"sql": "SELECT COUNT(*) AS n FROM people"}})
+    False
+    >>> is_weighty({"kind": "synthesize", "columns": {"age": None}})
+    True
+    """
+    if content.get("kind", "release") != "release":
+        return True
+    text = json.dumps(content).lower()
+    return len(text) > LIGHT or "cube" in text or "rollup" in text
+
+
+class RefusedApart(DaleniusError):
+    """One of our errors, as the other process tells it."""
+
+    def __init__(self, told: Problem) -> None:
+        super().__init__(told.detail)
+        self._told = told
+
+    def problem(self) -> Problem:
+        """What is told of it."""
+        return self._told
+
+
+class Apart:
+    """The process beside a server. Whoever calls waits in a thread."""
+
+    def __init__(self, settings: Settings, limit: float = LIMIT, most: int = MOST) -> None:
+        self.limit, self.child = limit, Child("dalenius plans", _plans, settings)
+        self._waiting, self._turn = threading.BoundedSemaphore(most), threading.Lock()
+
+    def call(self, function: Callable[..., T], desk: Desk, *given: Any) -> T:
+        """What a function of a module gives for a desk like this one, there."""
+        if not self._waiting.acquire(blocking=False):
+            raise Problem(
+                503,
+                "many requests that take long to plan came at the same time.",
+                kind="busy",
+                title="The console has much to plan",
+                fix="Try again in a moment.",
+                headers={"Retry-After": "2"},
+            )
+        try:
+            with self._turn:
+                told = self._told((function, desk.person, desk.dataset, given))
+        finally:
+            self._waiting.release()
+        desk.jobs.workers.wake.set()  # there may be a job now
+        what, *parts = told
+        if what == "given":
+            found: T = parts[0]
+            return found
+        status, detail, more, line = parts
+        if line is not None:
+            log.error(line)
+        problem = Problem(status, detail, **more)
+        raise problem if what == "problem" else RefusedApart(problem)
+
+    def close(self) -> None:
+        """End the process."""
+        self.child.close()
+
+    def _told(self, asked: Any) -> Any:
+        try:
+            pipe = self.child.started()
+            pipe.send(asked)
+            if pipe.poll(self.limit):
+                return pipe.recv()
+        except (EOFError, OSError):
+            pass
+        self.child.close()
+        raise Problem(
+            422,
+            f"it could not be planned in {self.limit:g} s, and was given up. It is carried out only if your history "
+            "lists it.",
+            kind="too-much",
+            title="This takes too long to plan",
+            fix="Ask for less at a time: fewer columns, bins, marginals, questions or candidates.",
+        )
+
+
+def _plans(inbox: Inbox, settings: Settings) -> None:
+    """The process: one request after another."""
+    from dalenius.web.asking.asked import Desk
+    from dalenius.web.jobs.api import jobs_for
+    from dalenius.web.store import Store
+
+    store = Store.open(settings.store_address)
+    jobs = jobs_for(settings, store)  # to ask for work; those who work are elsewhere
+    while True:
+        function, person, dataset, given = inbox.get()
+        try:
+            inbox.send(("given", function(Desk(store, settings, jobs, person, dataset), *given)))
+        except Exception as error:
+            problem, line = problem_of(error)
+            told = (problem.kind, problem.title, problem.fix, problem.parameter, problem.headers)
+            words = ("kind", "title", "fix", "parameter", "headers")
+            more = {**dict(zip(words, told, strict=True)), **problem.more}
+            ours = "refused" if isinstance(error, DaleniusError) else "problem"
+            inbox.send((ours, problem.status_code, problem.detail, more, line))
