@@ -97,3 +97,35 @@ def test_many_outcomes_are_rounded_upwards() -> None:
     truth = written_out(law / law.sum(), 2, 0.2)
     for epsilon in (0.0, 0.005):
         assert truth.delta(epsilon) <= step.delta(epsilon) * (1 + 1e-9) <= truth.delta(epsilon) * 1.001
+
+
+@pytest.mark.parametrize("rate", [1e-20, 0.1, 0.999])
+@pytest.mark.parametrize(
+    "base",
+    [
+        losses.pure(690.0),
+        losses.pure(800.0),
+        losses.pure(9000.0),
+        losses.approx(1000.0, 1e-6),
+        losses.randomized_response(740.0),
+        losses.geometric(1.0, 1000),
+        losses.discrete_gaussian(0.025),
+        losses.discrete_gaussian(1.0, 33),
+        losses.discrete_gaussian(1.0, 60),
+        losses.laplace(1 / 590),
+        losses.laplace(1 / 720),
+        losses.laplace(1e-4),
+    ],
+    ids=str,
+)
+def test_losses_that_no_float_holds_the_inverse_of(base: Loss, rate: float) -> None:
+    """What Q hardly has was dropped, and P's mass with it: a sample of pure(1000) told nothing at all."""
+    step, replaced = losses.poisson_sampled(base, rate), losses.poisson_sampled(base, rate, REPLACE)
+    for epsilon in (0.0, 1.0, 30.0, 500.0):
+        low, high = replaced.delta_bounds(epsilon)
+        least = max(rate * base.delta_bounds(epsilon + 50.0).lower * (1 - 1e-9) - 1e-300, low)
+        assert step.delta_bounds(epsilon).lower * (1 - 1e-9) <= high
+        assert least <= high * (1 + 1e-9)
+    low, high = replaced.epsilon_bounds(1e-6)
+    assert step.epsilon_bounds(1e-6).lower * (1 - 1e-9) <= high
+    assert low <= high

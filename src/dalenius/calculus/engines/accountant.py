@@ -484,12 +484,11 @@ class Direction:
         if self._by_renyi or (self._is_tail and upper < TAIL * self.infinite):
             upper = min(upper, self._renyi_bound(epsilon, engine))
         known = both if both is not None and self.lower is self.upper else self.lower.delta(epsilon, engine)
-        lower = known.lower
-        if self._is_tail and self.lower is self.upper and lower < ROUNDED_AWAY * self.infinite:
-            lower = max(
-                0.0, math.nextafter(lower - self.infinite, 0.0)
-            )  # its losses need not be above epsilon
-        return Bounds(min(lower, upper), upper)
+        lower, tail = known.lower, self.lower.infinite
+        if self._is_tail and lower < ROUNDED_AWAY * tail:  # its losses need not be above epsilon
+            lower = max(0.0, math.nextafter(lower - tail, 0.0))
+        # Either end is certain by itself: where roundings made them cross, the truth is between them.
+        return Bounds(min(lower, upper), max(lower, upper))
 
     def _renyi_bound(self, epsilon: float, engine: Engine) -> float:
         log_mgf = partial(divergences.log_mgf, self.terms)
@@ -557,12 +556,12 @@ class Direction:
             upper = self._by_divergences(delta) if self._is_tail else math.inf
         else:
             upper = least_epsilon(evaluate, delta, guess, self.largest, "upper")
-        if self.lower.infinite > delta:
+        if self.lower.infinite > delta and not self._is_tail:
             lower = math.inf
         else:
             start = (upper, guess[1]) if math.isfinite(upper) else guess
             lower = least_epsilon(evaluate, delta, start, self.lower.largest, "lower")
-        return Bounds(min(lower, upper), upper)
+        return Bounds(min(lower, upper), max(lower, upper))
 
     @property
     def _is_tail(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.mixture_of_gaussians import MOST_SIGMAS, mixture_pair
 from dalenius.calculus.losses.neighbours import to_replace_one
@@ -10,7 +12,7 @@ from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.known import GroupOf, worst_of
 from dalenius.calculus.pairs.laplace import LaplacePair
-from dalenius.calculus.pairs.opposed import opposed, opposed_laplace
+from dalenius.calculus.pairs.opposed import FURTHEST, opposed, opposed_laplace
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
@@ -93,6 +95,8 @@ def _replaced(loss: Loss, rate: float) -> Loss:
     step = worst_of(sampled.terms_remove, sampled.terms_add)
     known = None if step is None else GroupOf(step, 2)
     if isinstance(pair, LaplacePair):
+        if pair.shift - math.log(rate) > FURTHEST:
+            return to_replace_one(sampled)
         below, above = opposed_laplace(pair.shift, rate)
         return Loss.symmetric(Bracket(below, above, known), REPLACE_ONE, name)
     above = opposed(finite_pair(loss)[1], rate)

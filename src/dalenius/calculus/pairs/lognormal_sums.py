@@ -41,7 +41,8 @@ OUTSIDE = 1e-24
 """About what a grid leaves out at its ends."""
 ROWS = 64
 LEAST = 1e-280
-"""Masses below this are not kept from below; from above, what underflows is less than LEAST in all."""
+"""Masses below this are not kept from below; from above, what underflows is less than LEAST in all, and of the mean
+less than what `lost` is raised by."""
 
 
 class Law(NamedTuple):
@@ -65,8 +66,9 @@ def _pairs(law: Law, t: int) -> tuple[Atoms, Atoms]:
     positive = law.points > 0.0
     points, mass = law.points[positive], law.mass[positive]
     loss = np.log(points / t)
-    slack = (law.tau + law.rho + 8 * UNIT) * (1 + 1e-6)
-    blur = law.rho * (1 + 1e-6) + 4 * UNIT * (1 + float(np.abs(loss).max()))
+    off = law.tau + law.rho + 8 * UNIT
+    slack = off / (1 - 2 * off)  # t factors of 1 + tau / t and their inverses
+    blur = law.rho / (1 - 2 * law.rho) + 4 * UNIT * (1 + float(np.abs(loss).max()))
     of_remove = mass * (points / t)
     kept = of_remove > 0.0
     # A sum of 0 is an infinite loss of the add direction.

@@ -30,6 +30,11 @@ CELLS = 1000
 """Of half of the range where the losses of Laplace noise differ."""
 MOST = 2000
 """More atoms than this are first rounded, upwards."""
+LEAST_MASS = 1e-290
+"""Of Q: floats above it have all their digits."""
+FURTHEST = 600.0
+"""Of Laplace noise and a rare sample: beyond it, floats do not hold what is left."""
+SURE = 1e-6
 
 
 def opposed(base: Atoms, rate: float) -> Atoms:
@@ -37,17 +42,23 @@ def opposed(base: Atoms, rate: float) -> Atoms:
 
     Steps of s end where masses of Q add up to. For P they are moved to the right, for Q to the left, by more than
     roundings can have moved them: then s is too large in the one and too small in the other. Ends next to 1 are kept as
-    distances from it.
+    distances from it. Losses that Q hardly has count as infinite, and what Q has of them as lost: a step of s that no
+    float is narrow enough for would take its mass along.
     """
     if len(base.loss) > MOST:
         base = round_up(base, float(base.loss.max() - base.loss.min()) / MOST, 0.0).atoms
     order = np.argsort(-base.loss, kind="stable")
     loss, mass = base.loss[order], base.mass[order]
     q = mass * np.exp(-loss)
+    gone = q < LEAST_MASS
+    infinite = base.infinite + float(mass[gone].sum()) * (1 + base.slack + UNIT * (4 + len(q)))
+    lost = LEAST_MASS * float(np.count_nonzero(gone))
+    loss, q = loss[~gone], q[~gone]
     off = base.slack + base.radius + UNIT * (16 + 4 * len(q) + 4 * float(np.abs(loss).max(initial=0.0)))
     missing, unsure = (0.0, 0.0) if math.isfinite(base.reach) else (1.0 - float(q.sum()), off)
+    unsure += 2 * lost
     top = np.cumsum(q)
-    rest = np.append(np.cumsum(q[::-1])[::-1][1:], 0.0) + max(0.0, missing)
+    rest = np.append(np.cumsum(q[::-1])[::-1], 0.0)[1:] + max(0.0, missing)
     ends_p = _ends(top * (1 + off), rest * (1 - off) - unsure)
     ends_q = _ends(top * (1 - off), rest * (1 + off) + unsure)
     # From the left, s falls for P and grows for Q; from the right it is the other way round.
@@ -61,13 +72,16 @@ def opposed(base: Atoms, rate: float) -> Atoms:
     width = np.concatenate((left[0], right[0]))
     share = np.exp(np.minimum(math.log(rate) + loss - level[:-1], 0.0))
     rounding = float(np.max(64 * np.abs(level))) + 16 * float(np.max(share * np.abs(loss), initial=0.0))
-    return Atoms(
+    above = Atoms(
         log_p - log_q,
         width * np.exp(log_p),
-        min(1.0, rate * base.infinite * (1 + 4 * UNIT)),
-        slack=UNIT * (16 + 4 * float(np.abs(level).max())),
+        min(1.0, rate * infinite * (1 + 4 * UNIT)),
+        slack=base.radius * (1 + 1e-6) + UNIT * (16 + 4 * float(np.abs(level).max())),
         blur=2 * base.radius + UNIT * rounding,
     )
+    if float(above.mass.sum()) + above.infinite < 1 - SURE:
+        raise ArithmeticError("a pair above lost some of its mass; this is a defect")
+    return above
 
 
 def opposed_laplace(shift: float, rate: float) -> tuple[Atoms, Atoms]:
