@@ -63,3 +63,23 @@ def test_rooms_are_modules(name: str) -> None:
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = dalenius.no_such_name
+
+
+def test_unknown_name_is_an_attribute_error_in_a_base_install() -> None:
+    """Rooms that need what is not installed are passed over, and those that can be opened are looked through."""
+    code = """
+import sys
+for name in ("cloudpickle", "sklearn", "ibis", "duckdb", "pandas", "pyarrow", "yaml", "sqlglot", "httpx", "matplotlib"):
+    sys.modules[name] = None
+import dalenius
+print(hasattr(dalenius, "no_such_name"))
+try:
+    dalenius.RandomizedResponse
+except AttributeError as problem:
+    print(problem)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.stdout.splitlines() == [
+        "False",
+        "module 'dalenius' has no attribute 'RandomizedResponse': it is dp.mechanisms.RandomizedResponse",
+    ], run.stderr

@@ -343,6 +343,48 @@ def test_keys_of_several_columns(data: Path, tmp_path: Path) -> None:
         assert "once for each" in refused.output
 
 
+def test_keys_of_one_column_by_its_name(data: Path, tmp_path: Path) -> None:
+    """And not the group called state=CA, of which there are no rows."""
+    ask = (data, "--ledger", tmp_path / "L", "--total", "zcdp:1", "--budget", "zcdp:0.05")
+    ask = ("query", *ask, "--agg", "n=count()", "--group-by", "state", "--json")
+    plain = run(*ask, "--keys", "CA,NY")
+    assert plain.exit_code == 0, plain.output
+    for named in ("state=CA,NY", "State = CA,NY"):
+        found = json.loads(run(*ask, "--keys", named).output)
+        assert (found["free"], found["keys"]) == (True, [["CA"], ["NY"]])
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        (("state=CA", "state=NY"), "--keys state=CA,NY"),
+        (("state=CA", "rich=yes", "State=NY"), "--keys state=CA,NY"),
+        (("state=CA,NY", "yes,no"), "name each, as"),
+        (("yes,no", "state=CA,NY"), "The columns are state, rich"),
+        (("state=CA,NY", "rihc=yes,no"), "name each, as"),
+    ],
+)
+def test_keys_that_are_named_twice_or_in_part(
+    keys: tuple[str, ...], told: str, data: Path, tmp_path: Path
+) -> None:
+    frame = pd.read_csv(data).assign(rich="yes")
+    frame.to_csv(tmp_path / "more.csv", index=False)
+    ask = (
+        "query",
+        tmp_path / "more.csv",
+        "--ledger",
+        tmp_path / "L",
+        "--total",
+        "zcdp:1",
+        "--budget",
+        "zcdp:0.05",
+    )
+    options = (word for each in keys for word in ("--keys", each))
+    refused = run(*ask, "--agg", "n=count()", "--group-by", "state,rich", *options)
+    assert refused.exit_code == 2
+    assert told in " ".join(refused.output.split())
+
+
 def test_a_price_before_there_is_a_ledger(data: Path, tmp_path: Path) -> None:
     ask = (data, "--agg", "n=count()", "--within", "50")
     told = run("price", *ask, "--total", "zcdp:0.5")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from dalenius.core import quiet as room
 from dalenius.core.quiet import quiet
+
+
+def filters() -> list[object]:
+    """All but ours, which stays and says nothing when nobody looks."""
+    return [one for one in warnings.filters if one is not room._FILTER]
 
 
 @pytest.mark.filterwarnings("error")
@@ -26,7 +33,7 @@ def test_warnings_are_neither_heard_nor_errors() -> None:
 
 def test_the_last_thread_puts_filters_back() -> None:
     """With a `catch_warnings` in each, the first to leave would end the silence of all others."""
-    before, met, heard = list(warnings.filters), threading.Barrier(2, timeout=30), []
+    before, met, heard = filters(), threading.Barrier(2, timeout=30), []
 
     def look(first: bool) -> None:
         with quiet():
@@ -39,22 +46,85 @@ def test_the_last_thread_puts_filters_back() -> None:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        inside = list(warnings.filters)
+        inside = filters()
         threads = [threading.Thread(target=look, args=(first,)) for first in (True, False)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         heard += [str(one.message) for one in caught]
-        assert warnings.filters == inside
+        assert filters() == inside
     assert heard == []
-    assert warnings.filters == before
+    assert filters() == before
     assert room._inside == 0
 
 
 def test_it_ends_with_an_error_too() -> None:
-    before = list(warnings.filters)
+    before = filters()
     with pytest.raises(KeyError), quiet():
         raise KeyError
-    assert warnings.filters == before
+    assert filters() == before
+    assert room._inside == 0
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_nobody_else_who_leaves_ends_the_silence(action: Literal["error", "always"]) -> None:
+    """Another thread went into a `catch_warnings` before somebody looked, and leaves it meanwhile; and the other way
+    round, the silence is not left behind."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter(action)
+        with quiet():
+            pass
+        other = warnings.catch_warnings()
+        other.__enter__()
+        warnings.simplefilter("default")
+        with quiet():
+            other.__exit__(None, None, None)
+            warnings.warn("of a row", UserWarning, stacklevel=1)
+            other = warnings.catch_warnings()
+            other.__enter__()
+            warnings.warn("of a row", UserWarning, stacklevel=1)
+        other.__exit__(None, None, None)
+        assert heard == []
+        if action == "error":
+            with pytest.raises(UserWarning):
+                warnings.warn("of nobody", UserWarning, stacklevel=1)
+        else:
+            warnings.warn("of nobody", UserWarning, stacklevel=1)
+            assert [str(one.message) for one in heard] == ["of nobody"]
+
+
+def test_threads_that_are_started_inside_are_silent_too() -> None:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with quiet():
+            thread = threading.Thread(target=lambda: warnings.warn("of a row", UserWarning, stacklevel=1))
+            thread.start()
+            thread.join()
+        assert heard == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_counts_those_who_are_in_it() -> None:
+    """Another thread looks while this one forks: in the child it does not, and only its own silence counts there."""
+    met, left = threading.Event(), threading.Event()
+
+    def look() -> None:
+        with quiet():
+            met.set()
+            left.wait(30)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    met.wait(30)
+    child = os.fork()
+    if child == 0:
+        outside = room._inside
+        with quiet():
+            inside = room._inside
+        os._exit(10 * inside + outside)
+    left.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 10
     assert room._inside == 0

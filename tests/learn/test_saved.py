@@ -120,6 +120,10 @@ def test_what_cannot_be_saved(make: Any, message: str) -> None:
         learn.to_json(make())
 
 
+def _with_names(text: str, **more: Any) -> str:
+    return json.dumps({**json.loads(text), "names": ["a"], **more}, separators=(",", ":"))
+
+
 def test_what_cannot_be_read(models: dict[str, Any], tmp_path: Path) -> None:
     text = learn.to_json(models["linear"])
     for changed, message in (
@@ -129,6 +133,8 @@ def test_what_cannot_be_read(models: dict[str, Any], tmp_path: Path) -> None:
         (text.replace('"shape"', '"form"'), "not written as we write them"),
         (text.replace('"row_norm"', '"norm"'), "not written as we write them"),
         ("{}", "not a dalenius model"),
+        (_with_names(learn.to_json(models["exponential mean"])), "not written as we write them"),
+        (_with_names(text, features={"kind": "descent", "parameters": {}}), "not written as we write them"),
     ):
         assert changed != text
         with pytest.raises(InvalidParameter, match=message):

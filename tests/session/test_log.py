@@ -330,6 +330,33 @@ def test_cross_tables_classes_and_the_most_frequent_are_in_words() -> None:
     assert fit == "fit: logistic regression of sex on age"
 
 
+def test_nothing_is_left_out_because_of_how_it_was_named() -> None:
+    """Of questions named like margins, and of a target spelled like numbered classes."""
+    frame = pd.DataFrame({"pid": range(1000), "income": 1.0, "age": 20, "b": [0, 1] * 500})
+    facts = {
+        "pid": {"bounds": (0, 9999)},
+        "income": {"bounds": (0, 1e6)},
+        "age": {"bounds": (0, 99)},
+        "b": {"bounds": (0, 1)},
+    }
+    s = dp.Session(frame, unit=dp.Unit.rows(), budget=dp.ZCDP(9.0), schema=dp.Schema(facts, nulls="drop"))
+    alone = s.table.filter("pid = 4242")
+    s.release_all({"in all": s.table.agg(n=dp.count()), "by b": alone.agg(m=dp.mean("income"))}, dp.ZCDP(0.1))
+    s.release_all(
+        {"in all": s.table.agg(n=dp.count()), "by x": s.table.agg(n=dp.count(), m=dp.mean("income"))},
+        dp.ZCDP(0.1),
+    )
+    coded = "COALESCE(CASE WHEN {} = 1 THEN 1 ELSE 0 END, -1)"
+    target = f"{coded.format('age')} + income + {coded.format('b')}"
+    s.fit(dp.learn.LinearRegression(dp.ZCDP(0.1), target_bounds=(0, 9)), ["age"], target)
+    first, second, fit = (line.what for line in s.ledger.log() if line.act == "asked")
+    assert "pid = 4242" in first
+    assert "mean of income" in first
+    assert "margin" not in first + second
+    assert "mean of income" in second
+    assert "+ income +" in fit.replace('"', "")
+
+
 def test_a_closed_account_has_nothing_left() -> None:
     s = dp.Session(pd.DataFrame({"a": [1, 2]}), unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
     s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.1))

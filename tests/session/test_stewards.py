@@ -7,7 +7,7 @@ import random
 import shutil
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from dalenius.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, Led
 from dalenius.session.account import Account
 from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
+from dalenius.session.opening import SessionAccount
 from dalenius.session.verify import verify
 from tests.session.golden_ledger import HERE
 from tests.session.helpers import by_hand, is_postgres, rho
@@ -358,6 +359,108 @@ def test_a_fit_that_was_paid_stays_free_after_a_raise_and_a_renewal(tmp_path: Pa
     assert fitted() == spent
     s.account.renew()
     assert fitted() == spent
+
+
+SHARES: Any = {"ana": "1/4", "ben": "1/4", "eve": "1/2"}
+
+
+def shared(
+    folder: Path, analyst: str | None, budget: dp.Guarantee, shares: Any = SHARES, **more: Any
+) -> dp.Session:
+    people = pd.DataFrame({"x": range(100), "y": [n % 2 for n in range(100)]})
+    return dp.Session(
+        people,
+        unit=dp.Unit.rows(),
+        budget=budget,
+        shares=shares,
+        analyst=analyst,
+        ledger=folder / "l.ledger",
+        name="people",
+        schema=dp.Schema(nulls="drop"),
+        **more,
+    )
+
+
+LOGISTIC = dp.learn.LogisticRegression
+POSTERIOR = dp.learn.PosteriorSampleRegression
+
+
+def fit_by_class(s: dp.Session, model: Any, budget: dp.Guarantee) -> Any:
+    """What is spent after it."""
+    s.fit(model, {"x": (0, 100)}, "y" if model is LOGISTIC else {"y": (0, 1)}, budget=budget)
+    return s.account.balance().total
+
+
+def reader(whole: dp.Session, analyst: str) -> dp.Session:
+    """As the console makes a session for somebody who has no share."""
+    account: Any = whole.account
+    terms = replace(account.terms, analyst=analyst, reading=True)
+    return whole._asking(SessionAccount(account.where, terms))
+
+
+@pytest.mark.parametrize("reserve", [None, 1.0])
+def test_a_fit_that_was_paid_stays_free_after_a_grant(tmp_path: Path, reserve: float | None) -> None:
+    """To who paid, and to others with such a share; for other shares a promise that some delta pays is another."""
+
+    def spent(analyst: str, model: Any, price: dp.Guarantee) -> Any:
+        return fit_by_class(shared(tmp_path, analyst, dp.ApproxDP(4, 1e-5), reserve=reserve), model, price)
+
+    small = dp.ApproxDP(0.3, 1e-6)
+    paid = spent("ana", POSTERIOR, small)
+    steward = shared(tmp_path, None, dp.ApproxDP(4, 1e-5), reserve=reserve).account
+    steward.grant_share("ana", dp.ApproxDP(0.5, 1e-6))
+    assert spent("ana", POSTERIOR, small) == paid
+    assert spent("ben", POSTERIOR, small) == paid
+    assert spent("eve", POSTERIOR, small).amount > paid.amount
+    both = spent("ana", LOGISTIC, small)
+    assert spent("eve", LOGISTIC, small) == both
+
+
+def test_a_budget_is_split_as_a_share_was_at_first(tmp_path: Path) -> None:
+    """As the account was opened, or as it was granted first to who had none then."""
+    budget, more = dp.ZCDP(0.8), {"split_evenly_over": 2}
+    assert shared(tmp_path, "ana", budget, **more).per_question == dp.ZCDP(0.1)
+    s = shared(tmp_path, "ana", budget)
+    s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.01))
+    for share in (0.2, 0.1):
+        s.account.grant_share("ana", dp.ZCDP(share))
+        s.account.grant_share("dan", dp.ZCDP(share))
+        assert shared(tmp_path, "ana", budget, **more).per_question == dp.ZCDP(0.1)
+        assert shared(tmp_path, "dan", budget, **more).per_question == dp.ZCDP(0.1)
+
+
+def test_a_first_share_for_one_moves_nothing_for_others(tmp_path: Path) -> None:
+    """From then on only that one pays; who asked before finds what they asked."""
+    more = {"shares": None, "split_evenly_over": 2}
+    s = shared(tmp_path, "ana", dp.ZCDP(0.8), **more)
+    s.release(s.table.agg(n=dp.count()))
+    s.account.grant_share("ben", dp.ZCDP(0.2))
+    found = s.account.state().first_allowance("ana")
+    assert found.amount == Fraction("0.8")
+    assert s.account.state().first_allowance("ben").amount == Fraction("0.2")
+
+
+@pytest.mark.parametrize(
+    ("budget", "price"), [(dp.ZCDP(1), dp.ZCDP(0.05)), (dp.ApproxDP(4, 1e-5), dp.GDP(0.2))]
+)
+def test_who_has_no_share_reads_the_fit_of_another(
+    tmp_path: Path, budget: dp.Guarantee, price: dp.Guarantee
+) -> None:
+    spent = fit_by_class(shared(tmp_path, "ana", budget), LOGISTIC, price)
+    dan = reader(shared(tmp_path, None, budget), "dan")
+    assert fit_by_class(dan, LOGISTIC, price) == spent
+    with pytest.raises(BudgetExceeded, match="'dan' has no share"):
+        fit_by_class(dan, LOGISTIC, price.divided(2))
+
+
+def test_a_fit_whose_promise_depends_on_a_share_is_read_by_its_promise(tmp_path: Path) -> None:
+    budget, columns = dp.ApproxDP(4, 1e-5), ({"x": (0, 100)}, {"y": (0, 1)})
+    paid = shared(tmp_path, "ana", budget).fit(POSTERIOR, *columns, budget=dp.ApproxDP(0.3, 1e-6))[-1]
+    dan = reader(shared(tmp_path, None, budget), "dan")
+    with pytest.raises((InvalidParameter, BudgetExceeded), match="'dan' has no share"):
+        fit_by_class(dan, POSTERIOR, dp.ApproxDP(0.3, 1e-6))
+    again = dan.fit(POSTERIOR(paid.guarantee), *columns)[-1]
+    assert (again.coef_ == paid.coef_).all()
 
 
 def test_promises_as_shares(place: str) -> None:

@@ -15,7 +15,7 @@ from scipy import stats
 import dalenius as dp
 from dalenius import infer
 from dalenius.errors import BudgetExceeded, InvalidParameter
-from dalenius.infer.hypotheses.kolmogorov_smirnov import LAWS
+from dalenius.infer.hypotheses.kolmogorov_smirnov import LAWS, MOST_SHAPE, SHAPED
 from dalenius.session.ledger import Ledger
 from tests.noise.seeded import seeded
 
@@ -125,6 +125,40 @@ def test_laws_that_take_a_row_as_long_as_it_likes_are_refused(law: Any, people: 
     with pytest.raises(InvalidParameter, match="step by step"):
         asked.infer(infer.KolmogorovSmirnovTest(PROMISE, cdf=law), "pay")
     assert asked.remaining == dp.ZCDP(9.0)
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        (stats.beta(4e10, 4e10), "at most 10000"),
+        (stats.beta(2.0, b=4e10), "at most 10000"),
+        (stats.f(dfn=1e5, dfd=3), "at most 10000"),
+        (stats.gamma(1e8, 0, 2.0), "at most 10000"),
+        (stats.betaprime(2.0, 3.0), "use a distribution with a formula"),
+        (stats.pareto(10**400, loc=10**6), "finite, and large ones floats"),
+        (stats.norm(0, float("inf")), "must be finite"),
+    ],
+)
+def test_numbers_with_which_some_rows_take_longer_are_refused(
+    law: Any, message: str, people: pd.DataFrame
+) -> None:
+    """A row near the middle of the first took ten thousand times as long as one far away; of the one with 400 digits a
+    row above a million failed, and after it every row was computed alone."""
+    asked = session(people)
+    with pytest.raises(InvalidParameter, match=message):
+        asked.infer(infer.KolmogorovSmirnovTest(PROMISE, cdf=law), "pay")
+    assert asked.remaining == dp.ZCDP(9.0)
+
+
+def test_a_row_in_the_middle_is_nearly_as_quick_as_one_far_away() -> None:
+    """Of the largest shapes there may be: a hundred thousand rows in less than a second of processor time."""
+    for name in SHAPED:
+        law = getattr(stats, name)
+        test = infer.KolmogorovSmirnovTest(PROMISE, cdf=law(*[MOST_SHAPE] * law.numargs)).sealed()
+        rows = np.full(100_000, test.cdf.median())
+        start = time.process_time()
+        assert np.all(np.abs(test.cdf.cdf(rows) - 0.5) < 1e-6)
+        assert time.process_time() - start < 1.0, name
 
 
 @pytest.mark.filterwarnings("error")

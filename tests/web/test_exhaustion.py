@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import socket
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,10 +19,12 @@ from dalenius.session.explain import Explanation
 from dalenius.tables.facts.public import PublicTable
 from dalenius.web.jobs import record
 from dalenius.web.jobs.jobs import MOST_WAITING
+from dalenius.web.jobs.slots import Slots
 from dalenius.web.people.access import address_of
 from dalenius.web.store import Store, releases
 from dalenius.web.texts import MOST_FIELDS, MOST_MEMBERS
 from tests.web.console import Console
+from tests.web.served import served
 from tests.web.test_datasets import whole
 
 
@@ -126,6 +130,43 @@ def test_one_person_does_not_wait_on_all_connections(console: Console) -> None:
     jobs._waiting.clear()
     assert anna.get(where).status_code == 404
     assert not jobs._waiting
+
+
+def test_who_has_hung_up_waits_no_longer(tmp_path: Path) -> None:
+    """Else whoever comes back a hundred times in a minute could not even look."""
+    with Console.made(tmp_path) as console, served(console.app) as address:
+        anna, jobs = console.people["Anna"], console.app.state.jobs
+        jobs.workers.stop()
+        given: dict[str, Any] = {"kind": "release", "dataset": "d", "person": anna.id, "analyst": "Anna"}
+        ids = [
+            record.add(console.store, **given, payload={}, key=key, slots=Slots(50.0, 60.0)).id
+            for key in "ab"
+        ]
+        assert record.begin(console.store, lease=3600.0, tick=0.01, take_over=False) is not None
+        lines = []
+        for id in ids:  # one is under way, the other waits
+            line = socket.create_connection(address)
+            head = f"GET /api/v1/jobs/{id}?wait=60 HTTP/1.1\r\nHost: {address[0]}\r\n"
+            line.sendall(f"{head}Authorization: Bearer {console.tokens['Anna']}\r\n\r\n".encode())
+            lines.append(line)
+        assert until(lambda: jobs._waiting == {anna.id: 2})
+        jobs._waiting[anna.id] += MOST_WAITING - 2
+        api = console.api("Anna")
+        assert api.get(f"/api/v1/jobs/{ids[0]}", params={"wait": 1}).status_code == 429
+        assert api.get(f"/api/v1/jobs/{ids[0]}").json()["state"] == "running"  # who only looks does not wait
+        for line in lines:
+            line.close()
+        assert until(lambda: jobs._waiting == {anna.id: MOST_WAITING - 2})
+        told = api.get(f"/api/v1/jobs/{ids[1]}", params={"wait": 0.1}).json()
+        assert told["state"] == "waiting"  # who stays is told when the time is over
+
+
+def until(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Whether something holds soon."""
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
 
 
 @pytest.mark.parametrize("rows", [10**9, 10**11, 10**18, 10**400])

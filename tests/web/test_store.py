@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +13,7 @@ from sqlalchemy import Column, Text, inspect, text
 
 from dalenius.errors import InvalidParameter
 from dalenius.web.people import acts
-from dalenius.web.store import Store, people, rates, store, tokens
+from dalenius.web.store import Store, people, rates, releases, store, tokens
 from dalenius.web.store.store import StoreUnusable
 from dalenius.web.store.subject import METADATA, Subject
 
@@ -84,6 +85,43 @@ def test_an_older_store_is_brought_forward(place: str, monkeypatch: pytest.Monke
             Store.open(place)
     finally:
         METADATA.remove(table)
+
+
+def test_a_history_with_a_number_that_is_not_finite_stays_readable(place: str) -> None:
+    """Earlier versions kept such requests, and no database takes them for JSON."""
+    opened = Store.open(place)
+    budget = {"kind": "zcdp", "rho": "0.01"}
+    requests = [
+        '{"kind": "infer", "estimator": {"cdf": {"numbers": [0, Infinity]}}}',
+        '{"confidence": NaN, "budget": ' + json.dumps(budget) + "}",
+        "[",
+    ]
+    with opened.writing() as connection:  # as version 1 wrote them
+        connection.execute(text("ALTER TABLE console_releases DROP COLUMN budget"))
+        connection.execute(text("UPDATE console_versions SET version = 1 WHERE subject = 'releases'"))
+        for n, request in enumerate(requests):
+            values = {"id": str(n), "request": request}
+            connection.execute(
+                text(
+                    "INSERT INTO console_releases (id, person, dataset, key, kind, said, request, asked) "
+                    "VALUES (:id, 'p', 'd', :id, 'k', 's', :request, 'now')"
+                ),
+                values,
+            )
+    opened.close()
+    opened = Store.open(place)
+    told = {"kind": "k", "said": "s", "job": None}
+    with opened.writing() as connection:
+        for id, request in (("3", requests[0]), ("4", json.dumps({"budget": budget}))):
+            releases.keep(connection, id=id, person="p", dataset="d", key=id, request=request, **told)
+    with opened.reading() as connection:
+        listed = {each.id: json.loads(each.request) for each in releases.of_person(connection, "p", "d", 10)}
+        assert [listed[str(n)]["budget"] for n in range(5)] == [None, budget, None, None, budget]
+        for n, request in enumerate(requests):
+            found = releases.get(connection, "p", "d", str(n))
+            assert found is not None
+            assert found.request == request
+    opened.close()
 
 
 @pytest.mark.parametrize(

@@ -123,13 +123,15 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
         yield made
 
 
-def planted(content: Any, text: str) -> Iterator[tuple[str, Any]]:
-    """The request with this text in the place of each text in it, and of each name, one after the other."""
+def planted(content: Any, text: Any) -> Iterator[tuple[str, Any]]:
+    """The request with this text in the place of each text in it, and of each name, one after the other; a number is no
+    name."""
 
     def places(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         if isinstance(value, dict):
             for key, part in value.items():
-                yield (*path, (key,))
+                if isinstance(text, str):
+                    yield (*path, (key,))
                 yield from places(part, (*path, key))
         elif isinstance(value, list):
             for index, part in enumerate(value):
@@ -177,6 +179,30 @@ def test_what_cannot_be_kept_is_refused_wherever_it_stands(console: Console, tex
             told = sent(api, method, to, made)
             assert told.status_code == 422, (path, place, told.status_code)
             assert text not in told.text
+    shown(console)
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan")])
+def test_a_number_that_is_not_finite_is_refused_wherever_it_stands(console: Console, number: float) -> None:
+    """Python writes and reads it as JSON, and PostgreSQL does not."""
+    for who, method, path, content in REQUESTS:
+        api, to = (
+            console.api(who),
+            path.format(name="people", dataset="people", id=console.people["Boris"].id),
+        )
+        for place, made in planted(content, number):
+            told = sent(api, method, to, made)
+            assert told.status_code == 422, (path, place, told.status_code)
+            assert "is not finite" in told.text, (path, place, told.text)
+    test = {"guarantee": {"guarantee": {"kind": "zcdp", "rho": "0.01"}}}
+    test["cdf"] = {"law": "norm", "numbers": [0, number], "named": {}}
+    asked = {"kind": "infer", "features": "age"}
+    asked["estimator"] = {"kind": "kolmogorov_smirnov_test", "settings": test}
+    for written in (json.dumps(asked), json.dumps(asked).replace("Infinity", "1e999")):
+        headers = {"Content-Type": "application/json"}
+        told = console.api("Anna").post(f"{PEOPLE}/releases", content=written, headers=headers)
+        assert told.status_code == 422
+        assert "is not finite" in told.json()["detail"]
     shown(console)
 
 

@@ -458,9 +458,10 @@ def _keys_of(session: Session, columns: list[str], given: list[str]) -> Any:
     if not given:
         return None
     several = len(columns) > 1 or len(given) > 1
-    named = [text.partition("=") for text in given]
-    if several and all(mark and name.strip() in columns for name, mark, _ in named):
-        return {name.strip(): _listed(session, name.strip(), keys) for name, _, keys in named}
+    named = _keys_by_name(columns, given)
+    if named:
+        listed = {name: _listed(session, name, keys) for name, keys in named.items()}
+        return listed if len(columns) > 1 else listed[columns[0]]
     if len(columns) != len(given) and (several or columns):
         raise InvalidParameter(
             "--keys are of one column; of several they are given once for each, as --keys sex=f,m --keys town=Lund. "
@@ -469,6 +470,27 @@ def _keys_of(session: Session, columns: list[str], given: list[str]) -> Any:
     if not several:
         return _listed(session, next(iter(columns), None), given[0])
     return {name: _listed(session, name, keys) for name, keys in zip(columns, given, strict=True)}
+
+
+def _keys_by_name(columns: list[str], given: list[str]) -> dict[str, str]:
+    """The keys of each column that is named, as in sex=f,m; nothing where none is, and then they are in order."""
+    known = {name.lower(): name for name in columns}
+    found: dict[str, str] = {}
+    for text in given:
+        word, mark, keys = text.partition("=")
+        name = known.get(word.strip().lower()) if mark else None
+        if name in found:
+            raise InvalidParameter(
+                f"--keys are given twice for {name}; give them at once: --keys {name}={found[name]},{keys}."
+            )
+        if name is not None:
+            found[name] = keys
+    if found and len(found) < len(given):
+        raise InvalidParameter(
+            "--keys names the column of some keys and not of others; name each, as --keys sex=f,m --keys town=Lund, or "
+            f"none. The columns are {', '.join(columns)}."
+        )
+    return found
 
 
 def _listed(session: Session, column: str | None, keys: str) -> list[Any]:

@@ -52,7 +52,15 @@ def missing(name: str, known: Collection[str]) -> AttributeError:
     hints = dict(HINTS)
     if not name.startswith("_") and name not in hints:
         for room in ROOMS:
-            if hasattr(import_module(f"dalenius.{room}"), name):
+            if _is_in(room, name):
                 hints[name] = f"it is dp.{room}.{name}"
                 break
     return absent("module 'dalenius'", name, known, hints)
+
+
+def _is_in(room: str, name: str) -> bool:
+    """Whether a room has the name; of one that needs what is not installed nobody can say."""
+    try:
+        return hasattr(import_module(f"dalenius.{room}"), name)
+    except ImportError:
+        return False

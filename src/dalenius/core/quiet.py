@@ -1,7 +1,8 @@
 """Nothing is said while private rows are looked at: a warning that one row caused would tell of it.
 
-Filters of warnings belong to the whole process, so they are kept once for all threads that look at the same time: the
-first one silences them, the last one puts them back.
+Filters of warnings belong to the whole process, and whoever leaves a `catch_warnings` puts back those that were there
+before. So there is one filter of ours, always the same, that is put first whenever somebody looks, and stays: it takes
+all warnings while anybody looks, and none otherwise. No other thread can put back a list in which it says less.
 """
 
 from __future__ import annotations
@@ -12,12 +13,22 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
+
+class _WhileSomebodyLooks:
+    """What `warnings` takes for the pattern of a message."""
+
+    def match(self, text: str) -> bool:
+        return _inside > 0
+
+
+_FILTER: Any = ("ignore", _WhileSomebodyLooks(), Warning, None, 0)
 _lock = threading.Lock()
 _inside = 0
-_kept: warnings.catch_warnings[None] | None = None
+_here = threading.local()
 
 
 @contextmanager
@@ -33,38 +44,34 @@ def quiet() -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
         return
-    _enter()
+    _count(1)  # interrupted just after it: silent for ever, rather than ever heard
     try:
+        _put_first()
         with np.errstate(all="ignore"):
             yield
     finally:
-        _leave()
+        _count(-1)
 
 
-def _enter() -> None:
-    global _inside, _kept
+def _count(more: int) -> None:
+    global _inside
+    _here.inside = getattr(_here, "inside", 0) + more
     with _lock:
-        _inside += 1
-        if _inside == 1:
-            _kept = warnings.catch_warnings()
-            _kept.__enter__()
-            warnings.simplefilter("ignore")
+        _inside += more
 
 
-def _leave() -> None:
-    global _inside, _kept
-    with _lock:
-        _inside -= 1
-        if _inside == 0 and _kept is not None:
-            _kept.__exit__(None, None, None)
-            _kept = None
+def _put_first() -> None:
+    filters: Any = warnings.filters
+    if not filters or filters[0] is not _FILTER:
+        filters[:] = [_FILTER, *(one for one in filters if one is not _FILTER)]
 
 
 def _in_child() -> None:
     """After a fork another thread that held the lock, or was inside, is not here to leave."""
-    global _lock
-    _lock = threading.Lock()
+    global _lock, _inside
+    _lock, _inside = threading.Lock(), getattr(_here, "inside", 0)
 
 
+_put_first()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)

@@ -5,7 +5,6 @@ What is not a number is NaN: each estimator says what becomes of such rows, row 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from dalenius.core.arrays import Bools, Ints, Reals
 from dalenius.core.checks import shown
+from dalenius.core.quiet import quiet
 from dalenius.errors import InvalidParameter
 
 NOT_NUMBERS = ("str", "cat", "date", "time", "period", "interval")
@@ -160,8 +160,7 @@ def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals
     given = _array(values, what)
     if given.dtype.kind in "USMmcV":
         raise InvalidParameter.of(what, f"{what} must hold real numbers; its type is {given.dtype}.")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a single value
+    with quiet():  # of a single value
         try:
             table = np.array(given, dtype=np.float64, copy=copied or None)
         except Exception:

@@ -441,7 +441,7 @@ def from_json(text: str) -> Any:
             _named(steps[0], record)
             return Pipeline([*((str(tag_of(step)), step) for step in steps), ("model", model)])
         return Pipeline([("bounds", _named(read_model(features).fit(), record)), ("model", model)])
-    except (KeyError, TypeError, ValueError, IndexError) as problem:
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as problem:
         if isinstance(problem, InvalidParameter):
             raise
         raise InvalidParameter("this dalenius model is not written as we write them.") from None

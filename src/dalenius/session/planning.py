@@ -179,7 +179,7 @@ class Planning:
     @property
     def _at_first(self) -> Cost:
         """What this analyst might spend when the account was opened: by it prices are settled, so that the same call is
-        the same question after a raise or a renewal."""
+        the same question after a raise, a renewal or a grant."""
         return self.account.state().first_allowance(self.account.analyst)
 
     def _paid(
@@ -272,14 +272,24 @@ class Planning:
             )
         paid = self._paid(budget)
         pays, room, limit = self.account.filter, self._cost_of_budget(paid), self._at_first
-        part = min(Fraction(1), room.amount / limit.amount)
+        # Who only reads has nothing: a promise that no share moves is found all the same.
+        part = min(Fraction(1), room.amount / limit.amount) if limit.amount else Fraction(1)
         room = replace(room, delta=limit.delta / 200, shift=amounts.rounded_down(limit.shift * part))
 
         def cost_of(promise: Guarantee) -> Cost:
             # Not of what is left or open: the same call finds the same promise tomorrow, and its fit on record.
             return pays.charge_for_fit(loss_of(promise), limit, limit)
 
-        return model(given(cost_of, pays, paid, room))
+        try:
+            return model(given(cost_of, pays, paid, room))
+        except InvalidParameter:
+            if limit.amount:
+                raise
+            name = getattr(model, "__name__", "model")
+            raise InvalidParameter(
+                f"{self.account.analyst!r} has no share of this budget, and what {name} may promise depends on the "
+                f"share that pays. To read a fit that others paid for, give it their promise: {name}(guarantee=...)."
+            ) from None
 
     def _asked_fit(self, loss: Loss, promise: Guarantee | None) -> Asked:
         cost = self._cost_of_fit(loss)

@@ -81,6 +81,8 @@ class Share:
     part: Fraction = Fraction(0)
     each: Sums = field(default_factory=dict)
     granted: Sums = field(default_factory=dict)
+    later: Sums | None = None
+    """What was granted first to somebody who had no share when the account was opened; None for all others."""
 
     @classmethod
     def read(cls, content: Any) -> Share:
@@ -95,6 +97,10 @@ class Share:
             part: grains * self.part.numerator // self.part.denominator for part, grains in limit.items()
         }
         return plus(plus(fraction, self.each, rounds), self.granted)
+
+    def at_first(self, limit: Sums) -> Sums:
+        """The same in the first round, before anything was granted; of a share that came later, as it came."""
+        return replace(self, granted=self.later or {}).allowed(limit, 1)
 
 
 @dataclass(frozen=True)
@@ -148,11 +154,13 @@ class Standing:
         return None if share is None else share.allowed(self.limit, self.rounds)
 
     def first_allowance(self, analyst: str) -> Sums | None:
-        """The same in the first round of the budget as it was opened: no raise and no renewal moves it."""
-        if not self.shares:
-            return self.first
+        """The same in the first round of the budget as it was opened, or as a share first came that came later: no
+        raise, no renewal and no further grant moves it."""
         share = self.shares.get(analyst)
-        return None if share is None else share.allowed(self.first, 1)
+        if share is not None:
+            return share.at_first(self.first)
+        was_shared = any(each.later is None for each in self.shares.values())
+        return None if was_shared else self.first
 
     def refusal(self, analyst: str, total: Sums, mine: Sums) -> str | None:
         """Why these sums may not have been spent; None if they may."""
@@ -212,6 +220,6 @@ class Standing:
         name = act["analyst"]
         if not isinstance(name, str) or not name:
             raise ValueError("a share is somebody's.")
-        share = self.shares.get(name, Share())
+        share = self.shares.get(name, Share(later=granted))
         more = replace(share, granted=plus(share.granted, granted))
         return replace(self, shares={**self.shares, name: more})

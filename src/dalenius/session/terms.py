@@ -190,11 +190,8 @@ def checked_shares(shares: Any, filter: Filter) -> dict[str, Held] | None:
                 )
             parts[name] = filter_of(share, filter.adjacency).promise
             continue
-        try:
-            part = Fraction(repr(share)) if isinstance(share, float) else Fraction(share)
-        except (TypeError, ValueError, ZeroDivisionError):
-            part = Fraction(0)
-        if isinstance(share, bool) or not 0 < part <= 1:
+        part = read_part(share)
+        if part is None:
             raise InvalidParameter(
                 f"the share of {name!r} is {checks.shown(share)}; it must be above 0 and at most 1, as 0.25 or '1/3', "
                 "or a promise of the budget's kind."
@@ -204,6 +201,25 @@ def checked_shares(shares: Any, filter: Filter) -> dict[str, Held] | None:
     if whole > 1:
         raise InvalidParameter(f"the shares add up to {whole}; together they may be at most 1.")
     return parts
+
+
+def read_part(share: Any) -> Fraction | None:
+    """A part of a whole as it was written, above 0 and at most 1; None for anything else.
+
+    >>> read_part(0.1), read_part("1/3"), read_part("1e-999999999")
+    (Fraction(1, 10), Fraction(1, 3), None)
+    """
+    if isinstance(share, bool):
+        return None
+    try:
+        if isinstance(share, str) and "/" not in share and not 0 < float(share) <= 1:
+            return (
+                None  # a few signs can spell a number with a billion digits, which takes hours to write out
+            )
+        part = Fraction(repr(share)) if isinstance(share, float) else Fraction(share)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+    return part if 0 < part <= 1 else None
 
 
 def checked_name(what: str, text: object) -> str:

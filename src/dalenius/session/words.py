@@ -137,20 +137,32 @@ def _other_step(step: Record) -> str:
 
 def _release_all(record: Record) -> str:
     asked = record["queries"]
-    names = [name.startswith("by ") or name == "in all" for name in asked]
-    if all(names) and len(names) > 1 and "in all" in asked:  # as `cube` and `rollup` name their margins
-        finest = max(asked.values(), key=lambda query: len(query["group_by"]))
+    finest = max(asked.values(), key=lambda query: len(query["group_by"]))
+    if len(asked) > 1 and all(_is_margin(name, query, finest) for name, query in asked.items()):
         return f"{_query(finest)}, and {len(asked) - 1} margin{'s' * (len(asked) > 2)}"
     return f"{len(asked)} questions: " + "; ".join(f"{name}: {_query(each)}" for name, each in asked.items())
 
 
+def _is_margin(name: str, query: Record, finest: Record) -> bool:
+    """Whether it asks of the same rows by fewer columns, or by all, under the name that `cube` and `rollup` give it:
+    whoever asks chooses names, and nothing may be left out because of them."""
+    by = query["group_by"]
+    own = {word: part for word, part in query.items() if word not in _OF_GROUPS}
+    return (
+        name == (f"by {', '.join(by)}" if by else "in all")
+        and set(by) <= set(finest["group_by"])
+        and own == {word: part for word, part in finest.items() if word not in _OF_GROUPS}
+    )
+
+
+_OF_GROUPS = ("group_by", "keys")
+
+
 def _model(record: Record, what: Record) -> str:
     """A model, an estimator or a test, and the columns it is about."""
-    columns = [
-        (each["name"], expression(each["aggregate"]["column"])) for each in record["query"]["aggregates"]
-    ]
-    target = [_CODED.sub(r"\1", text) for name, text in columns if name.startswith("target")]
-    others = [text for name, text in columns if not name.startswith("target")]
+    columns = [(each["name"], each["aggregate"]["column"]) for each in record["query"]["aggregates"]]
+    target = [expression(_uncoded(text)) for name, text in columns if name.startswith("target")]
+    others = [expression(text) for name, text in columns if not name.startswith("target")]
     of = f" of {listed(target)} on {listed(others)}" if target else f" of {listed(others)}"
     kinds = [what["kind"]]
     if kinds == ["pipeline"]:
@@ -158,8 +170,18 @@ def _model(record: Record, what: Record) -> str:
     return f"{', '.join(kinds).replace('_', ' ')}{of}{steps_in_words(record['query']['table'])}"
 
 
-_CODED = re.compile(r"COALESCE\(CASE WHEN (.+?) = .* ELSE -1 END, -1\)")
-"""A column whose classes were numbered."""
+_CODED = re.compile(
+    r"""COALESCE\(CASE WHEN ("(?:[^"]|"")*+"|\((?:[^'"()]|'[^']*+'|"[^"]*+")*+\)) = CONSTANT THEN \d+"""
+    r"""(?: WHEN \1 = CONSTANT THEN \d+)*+ ELSE -1 END, -1\)""".replace(
+        "CONSTANT", r"(?:'(?:[^']|'')*+'|[-\w.]++)"
+    )
+)
+"""A column, or an expression in brackets without others inside, whose classes were numbered: all of the text."""
+
+
+def _uncoded(text: str) -> str:
+    found = _CODED.fullmatch(text)
+    return text if found is None else found[1]
 
 
 def _synthesis(record: Record) -> str:

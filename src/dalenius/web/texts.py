@@ -1,12 +1,16 @@
-"""Texts that come in from outside: what cannot be kept by every store, or shown on every page, is refused at the door.
+"""Texts and numbers that come in from outside: what cannot be kept by every store, or shown on every page, is
+refused at the door.
 
 JSON can spell half a character ("\\ud800", a lone surrogate), which no encoding has: it can be read, and neither kept
 in PostgreSQL nor sent to a browser. PostgreSQL does not keep the character 0, and a terminal obeys other control
 characters. A text with one of these would be saved by one store, break another, and break every page that shows it.
+
+So does a number that is not finite: Python reads Infinity, NaN and 1e999, and JSON has none of them.
 """
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from typing import Any
 
@@ -51,7 +55,7 @@ async def form_of(request: Request) -> FormData:
 
 
 async def checked(request: Request) -> None:
-    """Refuse a request one of whose texts cannot be kept, the names of its fields included.
+    """Refuse a request one of whose texts or numbers cannot be kept, the names of its fields included.
 
     It stands before every route that reads a body, which FastAPI has read by then.
     """
@@ -84,6 +88,11 @@ def _all_kept(content: Any) -> bool:
         if isinstance(value, str):
             if not can_be_kept(value):
                 return False
+        elif isinstance(value, float):
+            if not math.isfinite(value):
+                raise InvalidParameter(
+                    "a number of the request is not finite: Infinity, NaN and numbers like 1e999 cannot be kept."
+                )
         elif isinstance(value, FormData):
             rest += [
                 part for pair in value.multi_items() for part in pair if not isinstance(part, UploadFile)

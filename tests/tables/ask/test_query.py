@@ -139,6 +139,10 @@ def _parts(query: Query) -> tuple[Any, Any]:
     [
         (lambda t: t.agg(), "at least one aggregate"),
         (lambda t: t.agg(n="count"), "it must be an aggregate"),
+        (lambda t: t.agg(n=count), r"n is a function; call it: n=dp.count\("),
+        (lambda t: t.agg(n=dp.ZCDP(0.5)), r"n is ZCDP\(rho=0.5\); it must be an aggregate"),
+        (lambda t: t.agg(n=dp.ZCDP), "it must be an aggregate"),
+        (lambda t: t.agg(n=[].append), "it must be an aggregate"),
         (lambda t: t.group_by("state").agg(state=count()), "names both a grouping column and an aggregate"),
         (lambda t: t.agg(m=mean("state")), "needs numbers, but 'state' is of type text"),
         (lambda t: t.agg(m=mean("nope")), "there is no column 'nope'"),

@@ -339,3 +339,12 @@ def test_depth_and_length_are_bounded() -> None:
     }
     with pytest.raises(InvalidParameter, match="32 steps"):
         read_query(many, tables())
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
+def test_numbers_are_finite(number: float) -> None:
+    """Python takes Infinity for JSON, and databases do not."""
+    odd = {"kind": "mean", "column": "age", "bounds": [0, number]}
+    record = {"table": {"name": "people"}, "aggregates": [{"name": "n", "aggregate": odd}]}
+    with pytest.raises(InvalidParameter, match="finite numbers only"):
+        read_query(record, tables())

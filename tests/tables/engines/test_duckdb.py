@@ -118,6 +118,10 @@ def test_warnings_as_errors(tmp_path: Path) -> None:
         '"+"(a, b) AS a',
         "isfinite(x) AS true",
         "trim(x) AS (SELECT content FROM read_text('/etc/hostname'))",
+        # and those that would hide the others from whoever looks
+        "lower(x) AS ''; CREATE MACRO least(a, b) AS a",
+        "duckdb_functions() AS TABLE SELECT '' AS function_name, true AS internal; CREATE MACRO least(a, b) AS a",
+        '"AND"(a, b) AS false; CREATE MACRO least(a, b) AS a',
     ],
 )
 @pytest.mark.parametrize("given", [False, True])

@@ -6,6 +6,7 @@ import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dalenius.errors import InvalidParameter
@@ -103,6 +104,9 @@ def test_a_missing_file() -> None:
         (lambda: Schema({"a": {"categories": 5}}), "they must be a list"),
         (lambda: Schema(["a"]), "a mapping of names to facts"),
         (lambda: Schema(5), "a mapping of names to facts"),
+        (lambda: Schema({"a": [1, 2, 3]}), r"categories are {'categories': \[1, 2, 3\]}"),
+        (lambda: Schema({"a": range(10**12)}), r"{'categories': range\(0, 1000000000000\)}"),
+        (lambda: Schema({"nulls": np.arange(3)}), "must be a table of facts"),
         (lambda: Column(type="float"), "write 'number'"),
         (lambda: Column(type="String"), "write 'text'"),
         (lambda: Column(type="thing"), "one of integer, number"),

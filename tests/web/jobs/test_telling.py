@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
+import re
 import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -217,6 +220,39 @@ def test_others_do_not_see_or_cancel_a_job(tmp_path: Path) -> None:
     assert told["state"] == "cancelled"
     assert record.begin(bench.store, 0.5, 0.01, True) is None
     assert record.count_open(bench.store, "ana") == 0
+
+
+def test_where_jobs_are_is_told_without_reading_what_was_asked_and_answered(
+    tmp_path: Path, clock: Clock
+) -> None:
+    """A request and its answer may have a MiB, and a list has a thousand."""
+    bench = Bench(tmp_path)
+    whole: list[str] = []
+
+    @event.listens_for(bench.store.engine, "before_cursor_execute")
+    def look(_: Any, __: Any, statement: str, *___: Any) -> None:
+        asked = re.search(r"console_jobs\.(payload|answer)\b(?! IS NOT NULL)", statement)
+        if statement.startswith("SELECT") and asked:
+            whole.append(statement)
+
+    id = bench.submit("how many?")
+    job = begun(bench)
+    bench.submit("and how many of these?")
+    for clock.now, state in ((1000.1, "running"), (1000.301, "running"), (1000.601, "done")):
+        if state == "done":
+            assert record.finish(bench.store, job, "done", "[41]", None) is not None
+            clock.now = 1001.201
+        whole.clear()
+        listed = {each["job"]: each for each in bench.jobs.list("ana")}
+        assert len(listed) == 2
+        for told in (bench.jobs.stands(id, "ana"), listed[id]):
+            assert told is not None
+            assert told["state"] == state
+        assert not whole
+        told = asyncio.run(bench.jobs.wait(id, "ana", 0.05))
+        assert told is not None
+        assert told.get("answer") == ([41] if state == "done" else None)
+        assert len(whole) == 1  # what is told at the end
 
 
 def test_what_was_given_back_is_anybodys(tmp_path: Path, clock: Clock) -> None:

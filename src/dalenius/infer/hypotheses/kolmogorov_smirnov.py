@@ -27,6 +27,7 @@ small.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,7 +72,6 @@ LAWS = (
     ),
     *(
         "beta",
-        "betaprime",
         "f",
         "t",
         "powerlaw",
@@ -85,6 +85,13 @@ LAWS = (
 )
 """Distributions of scipy.stats whose distribution functions are formulas, for rows of a session. Others integrate or
 add up, for as long as a row's value makes them, and warn where they do not get there: time and words would tell."""
+
+SHAPED = ("beta", "f", "gamma", "invgamma", "chi", "chi2", "nakagami")
+"""Those of an incomplete beta or gamma function. Near the middle it has more terms the larger the shapes are, about
+sqrt(a) of them for beta(a, a), and none far away."""
+
+MOST_SHAPE = 1e4
+"""The largest shape of these: up to here a row costs at most a few microseconds, wherever it is."""
 
 PLACES: Reals = np.sinh(np.linspace(-12.0, 12.0, 65))
 """Where a distribution function is tried before it meets the data."""
@@ -154,6 +161,22 @@ class KolmogorovSmirnovTest(HypothesisTest):
                 "cdf",
                 "cdf must be a distribution of scipy.stats with its numbers, as scipy.stats.norm(40, 10), where "
                 "rows are a session's: a function would meet them.",
+            )
+        if any(not math.isfinite(x) if isinstance(x, float) else abs(x) >= 1 << 53 for x in numbers):
+            raise InvalidParameter.of(
+                "cdf", f"the numbers of scipy.stats.{name} must be finite, and large ones floats, as 1e30."
+            )
+        called = (own.shapes or "").split(", ") if own.shapes else []
+        shapes = (
+            *self.cdf.args[: len(called)],
+            *(self.cdf.kwds[each] for each in called if each in self.cdf.kwds),
+        )
+        if name in SHAPED and any(x > MOST_SHAPE for x in shapes):
+            raise InvalidParameter.of(
+                "cdf",
+                f"scipy.stats.{name} has a shape of {max(shapes):g}, and how long that takes may depend on a row; "
+                f"where rows are a session's, shapes are at most {MOST_SHAPE:g}. With larger ones it is nearly normal, "
+                "as a rule: scipy.stats.norm(mean, deviation).",
             )
         return replace(self, cdf=own(*self.cdf.args, **self.cdf.kwds))
 

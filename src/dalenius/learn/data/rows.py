@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_feature_names
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.core.quiet import quiet
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_norm
 from dalenius.learn.data.refits import alone
@@ -136,8 +137,7 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
         raise InvalidParameter("Complex data not supported: X must be a table of real numbers.")
     if given.shape == (0,) and isinstance(values, list | tuple):
         given = given.reshape(0, columns or 1)  # no rows: a list cannot say how many columns they would have
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a single value
+    with quiet():  # of a single value
         try:
             table = np.asarray(given, dtype=np.float64)
         except Exception:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.core.quiet import quiet
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import labels_of, number
 
@@ -41,6 +41,5 @@ def numbers(y: Any, rows: int) -> Reals:
     values = labels_of(y, rows, numeric=True)
     if values.dtype.kind in "biuf":
         return np.asarray(values, dtype=np.float64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a single value
+    with quiet():  # of a single value
         return np.array([number(value) for value in values], dtype=np.float64)

@@ -20,7 +20,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -28,6 +27,7 @@ import cloudpickle
 import numpy as np
 
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core.quiet import quiet
 from dalenius.errors import InvalidParameter
 
 START = "import sys; sys.path[:] = {path!r}; from dalenius.learn.methods.isolated import serve; serve()"
@@ -170,8 +170,7 @@ def _until(pipe: int, end: float) -> bytes:
 def _numbers(task: Task, part: Any) -> bytes:
     try:
         np.random.seed()  # noqa: NPY002 - the copies would all draw the same numbers
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             return np.ravel(np.asarray(task(*part), dtype=np.float64)).tobytes()
     except BaseException:
         return b""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import ibis
@@ -589,7 +590,7 @@ def _query(
     for name, aggregate in aggregates.items():
         checks.label("the name of an aggregate", name)
         if not isinstance(aggregate, Aggregate):
-            if getattr(aggregate, "__module__", "").startswith("dalenius."):
+            if isinstance(aggregate, FunctionType) and str(aggregate.__module__).startswith("dalenius."):
                 raise InvalidParameter(f"{name} is a function; call it: {name}=dp.{aggregate.__name__}(...).")
             raise InvalidParameter(
                 f"{name} is {checks.shown(aggregate)}; it must be an aggregate, like dp.count()."

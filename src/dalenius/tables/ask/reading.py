@@ -12,6 +12,7 @@ of these must be true: a question that was written for other columns or policies
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -106,7 +107,12 @@ def bounded(record: JSON) -> JSON:
                 )
         elif isinstance(value, int) and not isinstance(value, bool):
             left -= value.bit_length() // 3
-        elif value is not None and not isinstance(value, bool | float):
+        elif isinstance(value, float):
+            if not math.isfinite(value):
+                raise InvalidParameter(
+                    f"the question holds the number {value}; JSON has finite numbers only."
+                )
+        elif value is not None and not isinstance(value, bool):
             raise InvalidParameter(f"the question holds a {type(value).__name__}, which JSON has not.")
         if left < 0 or depth > DEEPEST:
             raise InvalidParameter(

@@ -142,6 +142,22 @@ class Source:
             )
         return self.together[name] if self.together else self
 
+    def outline(self) -> Source:
+        """All of it that is public, and no way to the rows: enough to plan with, in another process, too."""
+        made: dict[str, Source] = {}
+        for name, source in (self.together or {self.name: self}).items():
+            made[name] = replace(
+                source,
+                rows=None,
+                _backend=None,
+                _owned=False,
+                _uploaded={},
+                _kept=None,
+                together=made if self.together else {},
+                _turns={},
+            )
+        return made[self.name]
+
     @property
     def given(self) -> tuple[Any, ...]:
         """The relations that statements may read from."""

@@ -432,12 +432,12 @@ def _column(name: str, given: object) -> Column:
 
 def _meant(name: str, given: object) -> str:
     """What somebody may have meant who gave a value in place of facts."""
-    if name == "nulls" and given in ("drop", "never"):
+    if name == "nulls" and is_one_of(given, "drop", "never"):
         return f"; of all columns it is said beside them: dp.Schema({{...}}, nulls={given!r})"
     if isinstance(given, tuple | list) and len(given) == 2 and not any(isinstance(end, str) for end in given):
         return f"; bounds are {{'bounds': {shown(given)}}}"
     if isinstance(given, list | tuple | set | range):
-        return f"; categories are {{'categories': {shown(list(given))}}}"
+        return f"; categories are {{'categories': {shown(given)}}}"
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 from typing import Any
 
@@ -34,9 +35,10 @@ def of_amount(left: Guarantee, amount: str) -> dict[str, Any]:
     word = leading(left)
     try:
         given = Decimal(amount.strip())
-    except InvalidOperation:
-        given = Decimal("NaN")
-    if not given.is_finite() or given <= 0 or len(amount) > 40:
+        size = float(given)  # a few signs can spell a number with a million digits, which no float is
+    except (InvalidOperation, ValueError):
+        size = math.nan
+    if not 0 < size < math.inf or len(amount) > 40:
         raise InvalidParameter.of("amount", f"{word} is {shown(amount)}; it must be a number above 0.")
     record = dict(left.record())
     whole = Decimal(str(record[word]))

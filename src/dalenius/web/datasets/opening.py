@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from dalenius.core.checks import shown
@@ -49,6 +49,8 @@ class _Opened:
         self.lock = threading.Lock()
         self.locks: dict[str, threading.Lock] = {}
         self.sources: dict[str, tuple[int, Source]] = {}
+        self.has_outlines_only = False
+        """Whether this process plans, and never opens a source itself."""
         self.sessions: dict[str, tuple[int, dict[str | None, Session]]] = {}
         self.ledgers: dict[str, Ledger] = {}
 
@@ -88,11 +90,38 @@ def open_session(store: Store, settings: Settings, name: str, analyst: str | Non
     NoSuchDataset
         If there is none that this analyst may ask of.
     """
+    return session_of(store, settings, _open_to(store, name, analyst), analyst)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is public about the source of a data set as it is registered now, for a process that plans."""
+
+    version: int
+    source: Source
+
+
+def outline_of(store: Store, settings: Settings, name: str, analyst: str | None) -> Outline:
+    """The outline of a data set that this analyst may ask of."""
+    known = _open_to(store, name, analyst)
+    return Outline(known.version, session_of(store, settings, known, analyst).source.outline())
+
+
+def plan_with(store: Store, name: str, outline: Outline) -> None:
+    """Have sessions of this outline here, and of no source: how long a plan takes then depends on nothing else."""
+    opened = _opened(store)
+    opened.has_outlines_only = True
+    with opened.of(name):
+        if opened.sources.get(name, (None, None))[0] != outline.version:
+            opened.sources[name] = (outline.version, outline.source)
+
+
+def _open_to(store: Store, name: str, analyst: str | None) -> Kept:
     with store.reading() as connection:
         known = kept.get(connection, name) if analyst is None else kept.granted(connection, name, analyst)
     if known is None or not known.is_open:
         raise NoSuchDataset(name)
-    return session_of(store, settings, known, analyst)
+    return known
 
 
 def session_of(store: Store, settings: Settings, known: Kept, analyst: str | None) -> Session:
@@ -182,6 +211,13 @@ def _source(
     source = source if version == known.version else None
     if source is not None:
         return source
+    if opened.has_outlines_only:
+        raise Problem(
+            503,
+            "what is public about the data was changed at this moment.",
+            fix="Try again.",
+            headers={"Retry-After": "1"},
+        )
     with store.reading() as connection:
         secret = kept.secret(connection, known.name)
     try:

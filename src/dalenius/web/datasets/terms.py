@@ -16,7 +16,7 @@ from dalenius.calculus.guarantees import KINDS, Guarantee, filter_of
 from dalenius.core.adjacency import ADD_REMOVE, WORDS, Adjacency, adjacency_record
 from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter
-from dalenius.session.terms import checked_ceiling, checked_renewals, checked_shares
+from dalenius.session.terms import checked_ceiling, checked_renewals, checked_shares, read_part
 from dalenius.tables.facts.ids import check_id
 from dalenius.tables.facts.kinds import Field
 from dalenius.tables.facts.nearest import nearest
@@ -195,11 +195,8 @@ def _shares(given: Any, analysts: Collection[str] | None, faults: Faults) -> dic
 
 
 def _part(share: Any) -> Fraction:
-    try:
-        part = Fraction(repr(share) if isinstance(share, float) else share)
-    except (TypeError, ValueError, ZeroDivisionError):
-        part = Fraction(0)
-    if isinstance(share, bool) or not 0 < part <= 1:
+    part = read_part(share)
+    if part is None:
         raise InvalidParameter(
             f"a share is {shown(share)}; it must be above 0 and at most 1, as 0.25 or 1/3."
         )

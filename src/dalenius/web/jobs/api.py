@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
 from dalenius.web.jobs.jobs import LONGEST_WAIT, Jobs
 from dalenius.web.jobs.opener import open_in_process
@@ -67,6 +68,7 @@ def jobs(person: SignedIn, jobs: TheJobs) -> list[JobShown]:
 
 @router.get("/{id}", response_model_exclude_none=True)
 async def job(
+    request: Request,
     person: SignedIn,
     jobs: TheJobs,
     id: Id,
@@ -76,7 +78,7 @@ async def job(
     ] = 0.0,
 ) -> JobShown:
     """One of your jobs: at once, or once it has left."""
-    told = await jobs.wait(id, person.id, wait)
+    told = await jobs.wait(id, person.id, wait, partial(_gone, request))
     return _shown(told)
 
 
@@ -84,6 +86,14 @@ async def job(
 async def cancel(person: SignedIn, jobs: TheJobs, id: Id) -> JobShown:
     """Stop waiting. Nothing is refunded: work that has begun goes on unseen, and work that has left stays as it is."""
     return _shown(await run_in_threadpool(jobs.cancel, id, person.id))
+
+
+async def _gone(request: Request) -> None:
+    """Come back when whoever sent a request has hung up."""
+    with contextlib.suppress(ClientDisconnect):
+        await request.body()  # what is said before that
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
 
 
 def _shown(told: dict[str, Any] | None) -> JobShown:

@@ -7,7 +7,7 @@ import contextlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -36,6 +36,11 @@ LONGEST_WAIT = 60.0
 """Seconds that one request may wait for a job."""
 
 WEIGHTIEST = 1e4
+
+
+async def _never() -> None:
+    """Whoever waits stays."""
+    await asyncio.Event().wait()
 
 
 class Jobs:
@@ -167,15 +172,22 @@ class Jobs:
 
     def stands(self, id: str, person: str) -> dict[str, Any] | None:
         """The same without the answer: where it is."""
-        found = record.look(self.store, id)
+        found = record.look(self.store, id, whole=False)
         if found is None or found[0].person != person:
             return None
         return {word: value for word, value in shown(*found, answer="null").items() if word != "answer"}
 
-    async def wait(self, id: str, person: str, seconds: float) -> dict[str, Any] | None:
-        """The same, once it has left, or after so many seconds."""
-        with self._one_of_those_who_wait(person):
-            return await self._waited(id, person, seconds)
+    async def wait(
+        self, id: str, person: str, seconds: float, gone: Callable[[], Coroutine[Any, Any, None]] = _never
+    ) -> dict[str, Any] | None:
+        """A job as it is shown, once it has left, or after so many seconds, or when whoever waits has gone.
+
+        gone: comes back then. Nobody is told anything sooner by it.
+        """
+        if seconds > 0:
+            with self._one_of_those_who_wait(person):
+                await _first_of(self._left(id, person, seconds), gone())
+        return await asyncio.to_thread(self.look, id, person)
 
     @contextlib.contextmanager
     def _one_of_those_who_wait(self, person: str) -> Iterator[None]:
@@ -194,16 +206,17 @@ class Jobs:
             if not self._waiting[person]:
                 del self._waiting[person]
 
-    async def _waited(self, id: str, person: str, seconds: float) -> dict[str, Any] | None:
-        deadline = time.monotonic() + min(max(seconds, 0.0), LONGEST_WAIT)
+    async def _left(self, id: str, person: str, seconds: float) -> None:
+        """Come back when a job has left, or after so many seconds."""
+        deadline = time.monotonic() + min(seconds, LONGEST_WAIT)
         while True:
-            found = await asyncio.to_thread(record.look, self.store, id)
+            found = await asyncio.to_thread(record.look, self.store, id, whole=False)
             if found is None or found[0].person != person:
-                return None
+                return
             job, now = found
             left = deadline - time.monotonic()
             if state(job, now) not in ("waiting", "running") or left <= 0:
-                return await asyncio.to_thread(self._told, job, now)
+                return
             if job.leaves is None:
                 await self._watch().begun(id, left)
             else:  # to the boundary, not in steps: what is seen must not depend on when somebody looked
@@ -222,7 +235,7 @@ class Jobs:
 
     def cancel(self, id: str, person: str) -> dict[str, Any] | None:
         """Stop waiting: what was charged stays charged, and whether work was done is not told."""
-        found = record.look(self.store, id)
+        found = record.look(self.store, id, whole=False)
         if found is None or found[0].person != person:
             return None
         record.cancel(self.store, id)
@@ -250,3 +263,16 @@ class Jobs:
         session, kind, asked = self.opener(job.dataset, job.analyst), kind_of(job.kind), job.content
         same = digest(kind.question(session, asked)) == job.key  # what is public may have changed since
         return kind.on_record(session, asked) if same else None
+
+
+async def _first_of(*ways: Coroutine[Any, Any, None]) -> None:
+    """Come back with the first of them, and end the others."""
+    tasks = [asyncio.ensure_future(way) for way in ways]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()

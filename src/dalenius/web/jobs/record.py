@@ -15,7 +15,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -183,29 +183,33 @@ def cancel(store: Store, id: str) -> bool:
 # -- looking ----------------------------------------------------------------------------------------------
 
 
-def look(store: Store, id: str) -> tuple[Job, float] | None:
-    """A job and the time; where its boundary passed without an outcome, with the next boundary."""
+def look(store: Store, id: str, whole: bool = True) -> tuple[Job, float] | None:
+    """A job and the time; where its boundary passed without an outcome, with the next boundary.
+
+    whole: else without what was asked and answered, which may be long.
+    """
     with store.reading() as connection:
-        job, now = _found(connection, id), clock(connection)
+        job, now = _found(connection, id, whole), clock(connection)
     if job is None or job.leaves is None or job.outcome is not None or now < job.leaves:
         return None if job is None else (job, now)
     with store.writing() as connection:
         now = clock(connection)
         _move_on(connection, job, now, JOBS.c.outcome.is_(None))
-        return _got(connection, id), now
+        return _got(connection, id, whole), now
 
 
 def of_person(store: Store, person: str, most: int) -> tuple[list[Job], float]:
     """The last jobs of a person, and the time; without what was asked and answered, which may be long."""
     with store.reading() as connection:
-        query = JOBS.select().where(JOBS.c.person == person).order_by(JOBS.c.submitted.desc()).limit(most)
-        ids = [row.id for row in connection.execute(query)]
+        newest = JOBS.c.submitted.desc()
+        query = sa.select(JOBS.c.id).where(JOBS.c.person == person).order_by(newest).limit(most)
+        ids = list(connection.execute(query).scalars())
         now = clock(connection)
     seen: list[Job] = []
     for id in ids:
-        if (found := look(store, id)) is not None:
+        if (found := look(store, id, whole=False)) is not None:
             job, now = found[0], max(now, found[1])
-            seen.append(replace(job, payload="{}", answer=None if job.answer is None else "null"))
+            seen.append(job)
     return seen, now
 
 
@@ -318,7 +322,7 @@ def finish(store: Store, job: Job, outcome: Outcome, answer: str | None, problem
         now = clock(connection)
         values = {"outcome": outcome, "answer": answer, "problem": problem, "token": None, "lease": None}
         changed = _move_on(connection, job, now + WRITING, _ours(job), **values)
-        return (_got(connection, job.id).leaves or now) - now if changed else None
+        return (_got(connection, job.id, whole=False).leaves or now) - now if changed else None
 
 
 # -- inside -----------------------------------------------------------------------------------------------
@@ -400,15 +404,23 @@ def _read(row: Any) -> Job:
     return Job(**row._mapping)
 
 
-def _found(connection: Connection, id: str) -> Job | None:
-    row = connection.execute(JOBS.select().where(JOBS.c.id == id)).first()
+def _found(connection: Connection, id: str, whole: bool = True) -> Job | None:
+    row = connection.execute((JOBS.select() if whole else _BRIEF).where(JOBS.c.id == id)).first()
     return None if row is None else _read(row)
 
 
-def _got(connection: Connection, id: str) -> Job:
-    found = _found(connection, id)
+def _got(connection: Connection, id: str, whole: bool = True) -> Job:
+    found = _found(connection, id, whole)
     assert found is not None
     return found
+
+
+_SHORT: dict[str, sa.ColumnElement[Any]] = {
+    "payload": sa.literal_column("'{}'").label("payload"),
+    "answer": sa.case((JOBS.c.answer.is_not(None), sa.literal_column("'null'"))).label("answer"),
+}
+_BRIEF = sa.select(*(_SHORT.get(column.name, column) for column in JOBS.c))
+"""A job as `look` has it that is not whole: something stands for an answer where there is one."""
 
 
 def _held(now: Any) -> sa.Select[Any]:

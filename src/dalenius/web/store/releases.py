@@ -6,22 +6,23 @@ The answers are in the ledger; here stands who may read them again, and which re
 from __future__ import annotations
 
 import datetime
+import json
 import secrets
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import (
-    JSON,
     Column,
     ColumnElement,
     Connection,
     Table,
     Text,
     UniqueConstraint,
-    cast,
     delete,
     func,
     insert,
+    literal,
     select,
+    text,
     update,
 )
 from sqlalchemy.exc import IntegrityError
@@ -41,8 +42,10 @@ RELEASES = Table(
     Column("request", Text, nullable=False),
     Column("job", Text),
     Column("asked", Text, nullable=False),
+    Column("budget", Text),
     UniqueConstraint("person", "dataset", "key"),
 )
+"""budget: that of the request once more, so that a list need not look for it in the request."""
 CLAIMS = Table(
     "console_claims",
     METADATA,
@@ -53,7 +56,28 @@ CLAIMS = Table(
     Column("release", Text),
     Column("made", Text, nullable=False),
 )
-SUBJECT = Subject("releases", (RELEASES, CLAIMS))
+
+
+def _budget_of(request: str) -> str | None:
+    """The budget in the text of a request, if it has one."""
+    try:
+        found = json.loads(request).get("budget")
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    return None if found is None else json.dumps(found)
+
+
+def _with_budgets(connection: Connection) -> None:
+    """Version 2: budgets have a column. Databases refuse to look for one in a text that has Infinity in it."""
+    connection.execute(text("ALTER TABLE console_releases ADD COLUMN budget TEXT"))
+    one = text("SELECT request FROM console_releases WHERE id = :id")
+    kept = text("UPDATE console_releases SET budget = :budget WHERE id = :id")
+    for id in connection.execute(text("SELECT id FROM console_releases")).scalars().all():
+        budget = _budget_of(connection.execute(one, {"id": id}).scalar_one())
+        connection.execute(kept, {"id": id, "budget": budget})
+
+
+SUBJECT = Subject("releases", (RELEASES, CLAIMS), (_with_budgets,))
 
 
 KEPT = datetime.timedelta(days=7)
@@ -90,7 +114,7 @@ def new_id() -> str:
 
 def named(connection: Connection, person: str, dataset: str, key: str) -> Asked | None:
     """The person's request of that question, if they asked it before."""
-    row = connection.execute(select(RELEASES).where(_asked(person, dataset, key))).one_or_none()
+    row = connection.execute(select(*_WHOLE).where(_asked(person, dataset, key))).one_or_none()
     return None if row is None else Asked(**row._mapping)
 
 
@@ -112,7 +136,7 @@ def keep(
     if named(connection, person, dataset, key) is None:
         try:
             with connection.begin_nested():
-                connection.execute(insert(RELEASES).values(**asdict(made)))
+                connection.execute(insert(RELEASES).values(**asdict(made), budget=_budget_of(request)))
         except IntegrityError:  # the same person asked the same at the same time
             pass
         else:
@@ -126,7 +150,7 @@ def keep(
 def get(connection: Connection, person: str, dataset: str, id: str) -> Asked | None:
     """One request of a person; nobody else's."""
     where = (RELEASES.c.id == id) & (RELEASES.c.person == person) & (RELEASES.c.dataset == dataset)
-    row = connection.execute(select(RELEASES).where(where)).one_or_none()
+    row = connection.execute(select(*_WHOLE).where(where)).one_or_none()
     return None if row is None else Asked(**row._mapping)
 
 
@@ -134,7 +158,7 @@ def of_person(connection: Connection, person: str, dataset: str, most: int, skip
     """What a person asked of a data set, the newest first, after so many that are skipped. Of each request only its
     budget: a request may be as long as one may be sent, and a list has a thousand."""
     asked = (
-        select(*(_budget(connection) if column is RELEASES.c.request else column for column in RELEASES.c))
+        select(*(_BUDGET if column is RELEASES.c.request else column for column in _WHOLE))
         .where((RELEASES.c.person == person) & (RELEASES.c.dataset == dataset))
         .order_by(RELEASES.c.asked.desc(), RELEASES.c.id)
         .limit(most)
@@ -175,13 +199,11 @@ def claim(
     return None
 
 
-def _budget(connection: Connection) -> ColumnElement[str]:
-    """A request with nothing but its budget, as the database finds it in the text."""
-    if connection.dialect.name == "postgresql":
-        return cast(func.json_build_object("budget", cast(RELEASES.c.request, JSON)["budget"]), Text).label(
-            "request"
-        )
-    return func.json_object("budget", func.json_extract(RELEASES.c.request, "$.budget")).label("request")
+_WHOLE = [column for column in RELEASES.c if column is not RELEASES.c.budget]
+_BUDGET: ColumnElement[str] = (
+    literal('{"budget": ') + func.coalesce(RELEASES.c.budget, "null") + literal("}")
+).label("request")
+"""A request with nothing but its budget."""
 
 
 def _own(person: str, dataset: str, word: str) -> ColumnElement[bool]:

@@ -6,7 +6,6 @@ import atexit
 import os
 import shutil
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -16,6 +15,7 @@ from weakref import WeakSet
 
 import ibis
 
+from dalenius.core.quiet import quiet
 from dalenius.errors import SourceError
 from dalenius.tables.engines.engine import interruptible
 from dalenius.tables.engines.place import is_address, shown
@@ -26,12 +26,9 @@ MISTAKEN = "top_n_window_elimination"
 """Without filter_pushdown, DuckDB 2.0 takes `row_number() - 1 < k` for the first k - 1 rows."""
 TAKEN = ("memory", "temp", "system")
 """Names that DuckDB has for databases of its own."""
-HIDDEN = """
-    SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal AND lower(function_name) IN
-        (SELECT function_name FROM duckdb_functions() WHERE internal)
-    ORDER BY 1
-"""
-"""Functions of a database that are called as DuckDB's own."""
+FUNCTIONS = "SELECT function_name, internal FROM system.main.duckdb_functions()"
+"""All functions, and whether they are DuckDB's own. Where it is named in full, no database has another one; and no
+function is called here, which one of a database might stand for."""
 
 
 @cache
@@ -91,7 +88,9 @@ def no_function_is_hidden(backend: Any) -> None:
     DuckDB would take it in the place of its own, in every statement of ours: a macro `least` undoes the bounds of a
     question, and one that reads a file puts that in the place of a column.
     """
-    if found := [str(name) for (name,) in run(backend, HIDDEN)]:
+    known = [(str(name), str(name).lower(), internal) for name, internal in run(backend, FUNCTIONS)]
+    own = {folded for _, folded, internal in known if internal}
+    if found := sorted(name for name, folded, internal in known if not internal and folded in own):
         raise SourceError(
             f"the database has a function {found[0]!r}, and so has DuckDB, which would use that of the database in "
             "every question; rename it there (DROP MACRO, CREATE MACRO), or copy the table to another file."
@@ -132,6 +131,5 @@ def run(backend: Any, statement: str) -> list[tuple[Any, ...]]:
 
 def table(backend: Any, called: str, *database: str) -> Any:
     """The Ibis table of a table or view. Ibis asks for its columns in a way that DuckDB calls deprecated."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"fetch_arrow_table\(\) is deprecated", DeprecationWarning)
+    with quiet():
         return backend.table(called, database=database)

@@ -5,8 +5,8 @@ one, is written in `records`. An empty value is missing, and so is one that does
 text that is not UTF-8 is missing. Types that the schema does not state are guessed from the first records,
 see `guessing`: names and types are taken to be public.
 
-The table is kept in a file of its own in a private folder. Its name is removed as soon as it is written, so that
-nothing of the data stays behind however the process ends.
+The table is kept in a file of its own in a private folder. Its name is removed before anything is written, so that
+nothing of the data stays behind however the process ends, but for what a log holds at the moment of the commit.
 """
 
 from __future__ import annotations
@@ -199,6 +199,8 @@ def _kept(backend: Any, batches: Iterator[Any], kinds: Sequence[Kind]) -> Any:
     schema = pa.schema([(f"r{i}", pa.string()) for i in range(len(kinds))])
     pieces = (batch for table in batches for batch in table.to_batches())
     connection.run(backend, f"ATTACH {text(str(file))} AS {place}")
+    with contextlib.suppress(OSError):  # a system that does not part with open files removes it at the end
+        os.unlink(file)
     connection.run(backend, "SET force_compression = 'uncompressed'")  # it is read a few times, not kept
     backend.con.register("records", pa.RecordBatchReader.from_batches(schema, pieces))
     values = ", ".join(f"{read_as(kind, f'nullif(r{i}, {EMPTY})')} AS r{i}" for i, kind in enumerate(kinds))
@@ -208,6 +210,4 @@ def _kept(backend: Any, batches: Iterator[Any], kinds: Sequence[Kind]) -> Any:
     )
     backend.con.unregister("records")
     connection.run(backend, f"CHECKPOINT {place}")
-    with contextlib.suppress(OSError):  # a system that does not part with open files removes it at the end
-        os.unlink(file)
     return connection.table(backend, "clean", place, "main")

@@ -11,6 +11,11 @@ async function price() {
     part("price").replaceChildren();
     return problem("");
   }
+  if (FACTS.nothing && !part("amount").value.trim()) {
+    part("price").replaceChildren();
+    part("pay").disabled = true; // nothing can be paid; an old request at its old price is still free
+    return problem("");
+  }
   const own = (asked = new AbortController());
   try {
     above(FACTS.leading, part("amount").value, "0.01");
