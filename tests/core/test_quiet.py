@@ -94,6 +94,33 @@ def test_nobody_else_who_leaves_ends_the_silence(action: Literal["error", "alway
             assert [str(one.message) for one in heard] == ["of nobody"]
 
 
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_nobody_else_who_comes_or_goes_ends_the_silence(action: Literal["error", "always"]) -> None:
+    """Whatever the filters were before, and whatever another thread does to them meanwhile."""
+    with warnings.catch_warnings(record=True) as heard:
+        room._put_first()  # as it was when dalenius was imported, but for the runner of tests
+        warnings.simplefilter(action)
+        other = warnings.catch_warnings()
+        other.__enter__()
+        with quiet():
+            other.__exit__(None, None, None)  # to filters that nobody has looked with yet
+            warnings.warn("of a row", UserWarning, stacklevel=1)
+            with warnings.catch_warnings():
+                for change in (
+                    lambda: warnings.simplefilter(action),
+                    lambda: warnings.filterwarnings(action, message="of"),
+                    warnings.resetwarnings,
+                    lambda: warnings.simplefilter(action, append=True),
+                ):
+                    change()
+                    warnings.warn("of a row", UserWarning, stacklevel=1)
+        assert heard == []
+        warnings.resetwarnings()
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning):
+            warnings.warn("of nobody", UserWarning, stacklevel=1)
+
+
 def test_threads_that_are_started_inside_are_silent_too() -> None:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")

@@ -273,6 +273,9 @@ def test_what_is_set_aside_is_remembered(people: pd.DataFrame, tmp_path: Path) -
         (dp.learn.ExponentialLeastSquares(dp.PureDP(0.1), coef_bound=1e-300), "coef_bound"),
         (dp.learn.LinearRegression(dp.ZCDP(0.1), shrink=-1.0), "shrink"),
         (dp.learn.PosteriorSampleRegression(dp.ApproxDP(0.5, 1e-7), row_norm=1e99), "cannot be fitted"),
+        (dp.learn.HuberRegression(dp.GDP(1e-6)), "added exactly"),
+        (dp.learn.HuberRegression(dp.PureDP(1e-9)), "times the sensitivity"),
+        (dp.learn.HuberRegression(dp.ZCDP(1e-12), method=dp.learn.Descent(steps=500)), "added exactly"),
     ],
     ids=lambda value: type(value).__name__,
 )

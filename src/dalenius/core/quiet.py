@@ -1,8 +1,9 @@
 """Nothing is said while private rows are looked at: a warning that one row caused would tell of it.
 
-Filters of warnings belong to the whole process, and whoever leaves a `catch_warnings` puts back those that were there
-before. So there is one filter of ours, always the same, that is put first whenever somebody looks, and stays: it takes
-all warnings while anybody looks, and none otherwise. No other thread can put back a list in which it says less.
+Filters of warnings belong to the whole process: any thread may put another one first, and whoever leaves a
+`catch_warnings` puts back those that were there before. So there is one filter of ours, always the same, which takes
+all warnings while anybody looks, and none otherwise; and the list of filters is one in which it is the first, whatever
+`warnings` puts there, as it is in every copy that `catch_warnings` takes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,10 +61,32 @@ def _count(more: int) -> None:
         _inside += more
 
 
+class _Filters(list[Any]):
+    """Filters of warnings, ours before all others: after `simplefilter`, after `resetwarnings`, and in every copy."""
+
+    def __init__(self, filters: Iterable[Any]) -> None:
+        super().__init__([_FILTER, *(one for one in filters if one is not _FILTER)])
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        return _Filters(found) if isinstance(at, slice) else found
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        changed = list(self)
+        changed[at] = value
+        super().__setitem__(slice(None), _Filters(changed))
+
+    def insert(self, at: Any, value: Any) -> None:
+        super().insert(max(at, 1) if at >= 0 else at, value)
+
+    def remove(self, value: Any) -> None:
+        if value is not _FILTER:
+            super().remove(value)
+
+
 def _put_first() -> None:
-    filters: Any = warnings.filters
-    if not filters or filters[0] is not _FILTER:
-        filters[:] = [_FILTER, *(one for one in filters if one is not _FILTER)]
+    if not isinstance(warnings.filters, _Filters):
+        warnings.filters = _Filters(warnings.filters)
 
 
 def _in_child() -> None:

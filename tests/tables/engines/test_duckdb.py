@@ -141,3 +141,18 @@ def test_a_function_of_the_database_is_never_taken_for_one_of_duckdbs(
         made.execute(f"CREATE MACRO {macro}")
     with pytest.raises(SourceError, match=r"the database has a function .* rename it"):
         opened()
+
+
+@pytest.mark.parametrize(
+    ("name", "types"), [("least", ["DOUBLE"] * 2), ("GREATEST", ["BIGINT"] * 2), ("len", ["BIGINT[]"])]
+)
+def test_nor_is_a_function_in_python(name: str, types: list[Any]) -> None:
+    """It is preferred to one that takes anything, and DuckDB lists it as its own."""
+    given = ibis.duckdb.connect()
+    given.raw_sql("CREATE TABLE people AS SELECT 1e9 AS pay")
+    one, two = (lambda x: x), (lambda x, y: x)
+    given.con.create_function("twice", one, ["DOUBLE"], "DOUBLE")
+    Source.open(given.table("people"))
+    given.con.create_function(name, one if len(types) == 1 else two, types, types[0].removesuffix("[]"))
+    with pytest.raises(SourceError, match=f"the database has a function '{name}'.* rename it"):
+        Source.open(given.table("people"))

@@ -158,8 +158,14 @@ def an_evaluation(session: dp.Session, names: Names, roles: list[str], price: An
     kind = "OneVsRest" if len(roles) > 2 else "LogisticRegression"
     numbers = _numbers(names)
     model = _crafted(kind, tuple(numbers.values()))
-    target = names["k"] if kind == "OneVsRest" else f"{_quoted(names['x'])} > 0.5"
-    made = session.evaluate(model, list(numbers), target, price)
+    if kind == "OneVsRest":  # few hostile rows have all their numbers
+        columns, target = list(numbers), names["k"]
+    else:
+        columns, target = (
+            [f"COALESCE({_quoted(name)}, 1)" for name in numbers],
+            f"{_quoted(names['k'])} IS NULL",
+        )
+    made = session.evaluate(model, columns, target, price)
     return f"{made.counts.shape} {made.counts.dtype} {made.classes} {made.law}"
 
 

@@ -16,7 +16,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.learn.data.rows import Records
-from dalenius.learn.numerics.exact_sums import ExactSums
+from dalenius.learn.numerics.exact_sums import ExactSums, grid_for
 from dalenius.learn.numerics.optimisers import Adam, Momentum, averaged
 from dalenius.noise import poisson_subsample
 from dalenius.sums.curves import Curve
@@ -108,6 +108,7 @@ class NoisyDescent:
         self._set("ridge", checks.nonnegative("ridge", self.ridge))
         self._set("momentum", checks.failure_probability("momentum", self.momentum))
         checks.one_of("optimiser", self.optimiser, "adam", "momentum")
+        grid_for(self.noise_multiplier)
 
     def _set(self, name: str, value: float) -> None:
         object.__setattr__(self, name, value)

@@ -14,7 +14,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.learn.data.rows import Records
-from dalenius.learn.numerics.exact_sums import ExactSums
+from dalenius.learn.numerics.exact_sums import ExactSums, grid_for
 from dalenius.learn.numerics.optimisers import Adam, averaged
 from dalenius.mechanisms import AnalyzeGauss
 from dalenius.sums.curves import Curve
@@ -47,6 +47,7 @@ class NoisyNewton:
     def __post_init__(self) -> None:
         checks.positive("mu", self.mu)
         checks.positive("gradient_bound", self.gradient_bound)
+        grid_for(self.noise_multiplier)
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, gradient_bound: float) -> NoisyNewton:

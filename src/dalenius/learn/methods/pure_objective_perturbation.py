@@ -52,6 +52,9 @@ class PureObjectivePerturbation:
     smoothness: float
     directions: int = 1
 
+    def __post_init__(self) -> None:
+        self.output  # noqa: B018 - more noise than can be added is refused before there is a row
+
     @classmethod
     def calibrated(
         cls,
@@ -90,6 +93,11 @@ class PureObjectivePerturbation:
         return 2 * self.tolerance / self.ridge / share
 
     @property
+    def output(self) -> KNorm:
+        """The noise that the point found gets."""
+        return KNorm(sensitivity=2 * self.tolerance / self.ridge, scale=self.output_scale)
+
+    @property
     def loss(self) -> Loss:
         return losses.pure(self._exact) + losses.laplace(self.output_scale, 2 * self.tolerance / self.ridge)
 
@@ -97,5 +105,4 @@ class PureObjectivePerturbation:
         """theta, noise included; zero plus the output noise where the solver fails (it should not)."""
         noise = self.scale * np.asarray(norm_noise(coefficients(records, curve), "l2", bits=NOISE_BITS))
         theta = perturbed_minimum(records, curve, self.ridge, noise, self.tolerance)
-        output = KNorm(sensitivity=2 * self.tolerance / self.ridge, scale=self.output_scale)
-        return np.asarray(output.release(theta))
+        return np.asarray(self.output.release(theta))

@@ -21,6 +21,25 @@ from dalenius.sums.grids import MOST, ROW_BITS
 DRAWN = 1 << 16
 """Numbers of noise drawn together."""
 
+SLACK = 0.01
+"""By so much, relative to its norm, rounding may lengthen the gradient of a record."""
+
+
+def grid_for(noise_multiplier: float, slack: float = SLACK) -> tuple[float, float, Grid]:
+    """Sensitivity, noise and grid of sums of gradients; refused where the sums would show between its steps.
+
+    With the largest slack it is refused for any number of columns: plans do so, before there is a row.
+    """
+    sensitivity = 4.0**ROW_BITS * (1 + slack)
+    sigma = noise_multiplier * sensitivity
+    grid = Grid.fine(sensitivity, sigma)
+    if grid.granularity > 1:
+        raise InvalidParameter(
+            f"the promise asks for {noise_multiplier:.3g} times as much noise as one record can move the "
+            "gradient; so much cannot be added exactly. Ask for a weaker promise, or for fewer steps."
+        )
+    return sensitivity, sigma, grid
+
 
 class ExactSums:
     """sum_i f'(x_i.theta; y_i) x_i plus Gaussian noise, for rows of norm 1 at most, as whole numbers of a public unit.
@@ -47,16 +66,9 @@ class ExactSums:
         self.slope_step = curve.steepest * 2.0**-ROW_BITS
         self.unit = self.slope_step * 2.0**-ROW_BITS
         slack = 2.0 ** (1 - ROW_BITS) * (1 + math.sqrt(records.size))
-        if slack > 0.01:
+        if slack > SLACK:
             raise InvalidParameter(f"X has {records.size} columns, too many for exact sums; use fewer.")
-        sensitivity = 4.0**ROW_BITS * (1 + slack)
-        sigma = noise_multiplier * sensitivity
-        grid = Grid.fine(sensitivity, sigma)
-        if grid.granularity > 1:  # the sums would show between its steps
-            raise InvalidParameter(
-                f"the promise asks for {noise_multiplier:.3g} times as much noise as one record can move the "
-                "gradient; so much cannot be added exactly. Ask for a weaker promise, or for fewer steps."
-            )
+        sensitivity, sigma, grid = grid_for(noise_multiplier, slack)
         self.shift = float(1 / grid.granularity)
         self.noise = self._drawn(
             grid_noise.discrete_gaussian_sigma(sensitivity, sigma, records.size, grid), steps

@@ -29,6 +29,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.core.quiet import quiet
 from dalenius.errors import InvalidParameter, SourceError
 from dalenius.tables.ask.query import Table
 from dalenius.tables.engines import engine_for, give, is_ibis, place_of
@@ -210,9 +211,13 @@ def _in_one_place(tables: Mapping[str, tuple[Any, str | None]]) -> None:
 
 
 def _quietly(action: Callable[[], Opened]) -> Opened:
-    """Open; whatever goes wrong is told without its cause, which may quote the data or a password."""
+    """Open; whatever goes wrong is told without its cause, which may quote the data or a password.
+
+    Some sources are read when they are opened: no warning tells of a row.
+    """
     try:
-        return action()
+        with quiet():
+            return action()
     except SourceError:
         raise
     except ModuleNotFoundError as missing:

@@ -6,13 +6,14 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
+import duckdb
 import ibis
 
 from dalenius.core.quiet import quiet
@@ -26,9 +27,12 @@ MISTAKEN = "top_n_window_elimination"
 """Without filter_pushdown, DuckDB 2.0 takes `row_number() - 1 < k` for the first k - 1 rows."""
 TAKEN = ("memory", "temp", "system")
 """Names that DuckDB has for databases of its own."""
-FUNCTIONS = "SELECT function_name, internal FROM system.main.duckdb_functions()"
-"""All functions, and whether they are DuckDB's own. Where it is named in full, no database has another one; and no
-function is called here, which one of a database might stand for."""
+FUNCTIONS = """
+    SELECT function_name, parameter_types, varargs, return_type, extension_name, internal
+    FROM system.main.duckdb_functions()
+"""
+"""All functions. Where it is named in full, no database has another one; and no function is called here, which one of a
+database might stand for."""
 
 
 @cache
@@ -83,18 +87,41 @@ def attach(backend: Any, path: str) -> None:
 
 
 def no_function_is_hidden(backend: Any) -> None:
-    """Refuse a database that has a function of its own under the name of one of DuckDB's.
+    """Refuse a connection that has a function of its own under the name of one of DuckDB's.
 
     DuckDB would take it in the place of its own, in every statement of ours: a macro `least` undoes the bounds of a
-    question, and one that reads a file puts that in the place of a column.
+    question, and one that reads a file puts that in the place of a column. A function in Python is told apart by what
+    DuckDB has without it, for it says of itself that it is DuckDB's own.
     """
-    known = [(str(name), str(name).lower(), internal) for name, internal in run(backend, FUNCTIONS)]
-    own = {folded for _, folded, internal in known if internal}
-    if found := sorted(name for name, folded, internal in known if not internal and folded in own):
+    ours: set[str] = set()
+    others: dict[str, str] = {}
+    for called, kind, added in _functions(backend.con):
+        if added or kind in _plain():
+            ours.add(called.lower())
+        else:
+            others[called] = called.lower()
+    foreign = sorted(called for called, folded in others.items() if folded in ours)
+    if foreign:
         raise SourceError(
-            f"the database has a function {found[0]!r}, and so has DuckDB, which would use that of the database in "
-            "every question; rename it there (DROP MACRO, CREATE MACRO), or copy the table to another file."
+            f"the database has a function {foreign[0]!r}, and so has DuckDB, which would use that of the database in "
+            "every question; rename it there (DROP MACRO, CREATE MACRO; in Python remove_function), or copy the table "
+            "to another file."
         )
+
+
+def _functions(held: Any) -> list[tuple[str, Hashable, bool]]:
+    """The name of each, all that tells it from others of this name, and whether an extension has added it."""
+    return [
+        (called, (called.lower(), tuple(types), *others, internal), bool(extension and internal))
+        for called, types, *others, extension, internal in held.execute(FUNCTIONS).fetchall()
+    ]
+
+
+@cache
+def _plain() -> frozenset[Hashable]:
+    """All functions that DuckDB has by itself."""
+    with duckdb.connect() as held:
+        return frozenset(kind for _, kind, _ in _functions(held))
 
 
 def trust_values(backend: Any) -> None:
