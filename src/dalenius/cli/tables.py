@@ -14,7 +14,7 @@ from dalenius.cli.commands import command
 from dalenius.cli.forms import Form
 from dalenius.cli.problems import single_number
 from dalenius.cli.promises import read_promise
-from dalenius.cli.show import print_json, working
+from dalenius.cli.show import harmless, print_json, working
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -120,6 +120,9 @@ class Opened:
         known = any(account.dataset == label for account in accounts)
         each = None if self.split_evenly_over is not None else self.per_question
         promised = self.total or (None if known else budget)
+        if paying and not known and self.total is None and budget is not None:
+            said = f"No --total was said: {budget} is the budget of {label!r} for ever, and this answer takes it all."
+            typer.echo(harmless(said), err=True)
         return Session(
             source,
             unit=unit,

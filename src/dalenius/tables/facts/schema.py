@@ -84,7 +84,8 @@ MEANT: Mapping[str, Kind] = {
 
 HOW_TO_DECLARE = (
     'declare nulls="drop" (rows without a value are left out), impute(constant), or nulls="never" '
-    "(the data has none), in the aggregate, in the column's description or for the whole schema"
+    "(the data has none): in the aggregate, for its own argument, in the column's description, or for all columns, "
+    'dp.Session(..., schema=dp.Schema(nulls="drop"))'
 )
 
 

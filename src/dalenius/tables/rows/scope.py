@@ -41,6 +41,11 @@ INSTEAD = {
 }
 """What is a number, where this is none."""
 
+UNREAD = (
+    ". If these are numbers that a CSV file has beside other signs, such as ?, say so in the schema: "
+    '{{{!r}: {{"type": "number"}}}}; the other signs are then missing values'
+)
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -159,6 +164,8 @@ class Scope:
             term = replace(term, value=whole, kind="integer", top=1, bottom=0, whole=True)
         if not term.numeric:
             instead = INSTEAD.get(str(term.kind), "")
+            if name in self.fields and term.kind == "text" and self.schema[name].categories is None:
+                instead += UNREAD.format(name)
             raise QueryRefused(f"{what} needs numbers, but {text!r} is of type {term.kind}{instead}.")
         if bounds is None:
             bounds = self._public_bounds(name, condition)
@@ -214,6 +221,11 @@ class Scope:
             if node.table:
                 flat = alike(f"{node.table}.{node.name}", self.names)
                 if len(flat) != 1 or node.args.get("db"):
+                    whole = alike(".".join(part.name for part in node.parts), self.names)
+                    if len(whole) == 1:
+                        raise QueryRefused(
+                            f"the column {whole[0]!r} is written in double quotes, {quoted(whole[0])}."
+                        )
                     raise QueryRefused(f"{written(node)}: name the column alone, without its table.")
                 return exp.column(flat[0], quoted=True)
             return exp.column(self.resolve(node.name), quoted=True)
