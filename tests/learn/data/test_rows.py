@@ -224,6 +224,16 @@ def test_what_becomes_of_a_row_does_not_depend_on_its_company() -> None:
     assert np.allclose(products(rows, table), rows @ table, rtol=1e-13, atol=1e-13)
 
 
+def test_nor_does_the_norm_of_a_row_of_a_frame() -> None:
+    """Frames lie in memory column after column, where two rows or more are added up in another order than one."""
+    rng = np.random.default_rng(6)
+    for columns in (3, 8, 17):
+        row = rng.normal(size=(200, columns)) * 10.0 ** rng.integers(-2, 2, size=(200, columns))
+        frames = [pd.DataFrame(row), *(pd.DataFrame(one[None, :]) for one in row)]
+        together, *alone = (factors(matrix(frame), 1e-3, "clip") for frame in frames)
+        assert together.tolist() == np.concatenate(alone).tolist()
+
+
 @pytest.mark.parametrize(
     "model",
     [

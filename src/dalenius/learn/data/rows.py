@@ -139,7 +139,8 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
         given = given.reshape(0, columns or 1)  # no rows: a list cannot say how many columns they would have
     with quiet():  # of a single value
         try:
-            table = np.asarray(given, dtype=np.float64)
+            # Row after row, as one row alone is: what a row is added up to must not depend on where the others lie.
+            table = np.asarray(given, dtype=np.float64, order="C")
         except Exception:
             # One odd value must not decide for all of them: what is not a number is NaN, and its row absent.
             table = np.array([number(value) for value in given.ravel()]).reshape(given.shape)
