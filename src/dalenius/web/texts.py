@@ -87,7 +87,9 @@ def _all_kept(content: Any) -> bool:
     level, deep = [content], 0
     while level:  # no recursion: a request may be as deep as it likes
         if deep > DEEPEST:
-            raise InvalidParameter(f"the request has more than {DEEPEST} lists and objects within each other.")
+            raise InvalidParameter(
+                f"the request has more than {DEEPEST} lists and objects within each other."
+            )
         rest, level, deep = level, [], deep + 1
         for value in rest:
             if isinstance(value, str):
@@ -100,10 +102,7 @@ def _all_kept(content: Any) -> bool:
                     )
             elif isinstance(value, FormData):
                 level += [
-                    part
-                    for pair in value.multi_items()
-                    for part in pair
-                    if not isinstance(part, UploadFile)
+                    part for pair in value.multi_items() for part in pair if not isinstance(part, UploadFile)
                 ]
             elif isinstance(value, dict):
                 if len(value) > MOST_MEMBERS:
