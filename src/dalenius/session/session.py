@@ -1227,7 +1227,7 @@ def _known(unit: Unit, source: Source) -> None:
             computed = (
                 ""
                 if column.isidentifier()
-                else " What is computed of others is made where the data is: a view."
+                else " What is computed of others is made where the data is: a view, or a column of the data frame."
             )
             raise QueryRefused(
                 f"there is no column {column!r} to tell units by; {nearest(column, names)}.{computed}"
