@@ -42,8 +42,8 @@ INSTEAD = {
 """What is a number, where this is none."""
 
 UNREAD = (
-    ". If these are numbers that a CSV file has beside other signs, such as ?, say so in the schema: "
-    '{{{!r}: {{"type": "number"}}}}; the other signs are then missing values'
+    ". If these are numbers, with a decimal point, that a CSV file has beside other signs, such as ?, say so in the "
+    'schema: {{{!r}: {{"type": "number"}}}}; the other signs are then missing values'
 )
 
 
