@@ -120,10 +120,7 @@ class Opened:
         known = any(account.dataset == label for account in accounts)
         each = None if self.split_evenly_over is not None else self.per_question
         promised = self.total or (None if known else budget)
-        if paying and not known and self.total is None and budget is not None:
-            said = f"No --total was said: {budget} is the budget of {label!r} for ever, and this answer takes it all."
-            typer.echo(harmless(said), err=True)
-        return Session(
+        session = Session(
             source,
             unit=unit,
             budget=None if promised is None else read_promise(promised),
@@ -134,6 +131,10 @@ class Opened:
             per_question=None if each is None else read_promise(each),
             split_evenly_over=self.split_evenly_over,
         )
+        if paying and not known and self.total is None and budget is not None:
+            said = f"No --total: {budget} will be the budget of {label!r} for ever, and this answer takes all of it."
+            typer.echo(harmless(said), err=True)
+        return session
 
     def _places(self) -> tuple[Any, Any]:
         """The data and its table, or several of them by their names."""

@@ -263,7 +263,8 @@ class Session(Planning):
     def _held(self) -> str:
         """How many columns there are, in each table where there are several."""
         if not self.source.together:
-            return f"{len(self.source.fields)} columns"
+            number = len(self.source.fields)
+            return f"{number} column{'s' * (number != 1)}"
         each = ", ".join(f"{name}: {len(one.fields)} columns" for name, one in self.source.together.items())
         return f"{len(self.source.together)} tables ({each})"
 
@@ -1227,7 +1228,7 @@ def _known(unit: Unit, source: Source) -> None:
             computed = (
                 ""
                 if column.isidentifier()
-                else " What is computed of others is made where the data is: a view."
+                else " What is computed of others is made where the data is: a view, or a column of the data frame."
             )
             raise QueryRefused(
                 f"there is no column {column!r} to tell units by; {nearest(column, names)}.{computed}"

@@ -140,6 +140,11 @@ def bounds_of(given: object, of: str) -> tuple[float, float] | None:
     pair = tuple(given)
     if len(pair) != 2:
         raise InvalidParameter(f"the bounds of {of} are {pair!r}; they must be a pair (lower, upper).")
+    if any(isinstance(end, str | datetime.date) for end in pair):
+        raise InvalidParameter(
+            f"the bounds of {of} are {pair!r}; each must be a finite number. Of a date, count days: "
+            "dp.mean(\"DATE_DIFF('day', DATE '2024-01-01', day)\", bounds=(0, 366))."
+        )
     # Minus zero is zero: the same question must not have two texts.
     lower = number(f"the lower bound of {of}", pair[0]) + 0.0
     upper = number(f"the upper bound of {of}", pair[1]) + 0.0

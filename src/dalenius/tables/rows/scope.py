@@ -42,8 +42,8 @@ INSTEAD = {
 """What is a number, where this is none."""
 
 UNREAD = (
-    ". If these are numbers that a CSV file has beside other signs, such as ?, say so in the schema: "
-    '{{{!r}: {{"type": "number"}}}}; the other signs are then missing values'
+    ". If these are numbers, with a decimal point, that a CSV file has beside other signs, such as ?, say so in the "
+    'schema: {{{!r}: {{"type": "number"}}}}; the other signs are then missing values'
 )
 
 
@@ -87,7 +87,10 @@ class Scope:
         """The column meant by a name: exactly, or alone when capitals are ignored."""
         meant = alike(name, self.names)
         if not meant:
-            raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
+            computed = (
+                f" What is computed gets a name first: with_columns(new={name!r})." if "(" in name else ""
+            )
+            raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.{computed}")
         if len(meant) > 1:
             raise QueryRefused(
                 f"{name!r} may mean {' or '.join(map(repr, meant))}; write it with the right capitals."
