@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 import dalenius as dp
 from dalenius import losses
+from dalenius.calculus.pairs.pair import Bounds
 from tests.calculus import mechanisms as m
 from tests.calculus.contract import Case, LossContract, Side
 
@@ -546,3 +548,43 @@ class TestMixedSum(Simulated):
         assert getattr(loss, direction).terms == (
             loss.terms_remove if direction == "remove" else loss.terms_add
         )
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.9])
+@pytest.mark.parametrize(
+    "base",
+    [
+        losses.from_pair([0.9, 0.1], [0.5, 0.5]) * 3,
+        losses.from_pair([0.5, 0.5, 0.0], [0.25, 0.25, 0.5]) * 2,
+        losses.poisson_sampled(losses.gaussian(0.5), 0.1) * 3,
+        losses.poisson_sampled(losses.laplace(0.7), 0.2) * 2 + losses.from_pair([0.9, 0.1], [0.5, 0.5]),
+    ],
+    ids=repr,
+)
+def test_sampling_a_sum_keeps_its_directions_apart(base: dp.Loss, rate: float) -> None:
+    """The worse of both directions was sampled for either, from below, too: twice the truth, and certified."""
+    run = losses.poisson_sampled(base, rate)
+    for epsilon in (0.05, 0.2, 0.4, 0.8, 1.2):
+        grown = math.exp(epsilon)
+        rest = 1 - grown * (1 - rate)
+        removed = base.remove.delta(math.log1p(math.expm1(epsilon) / rate))
+        added = base.add.delta(math.log(grown * rate / rest)) if rest > 0 else Bounds(0.0, 0.0)
+        for found, known, scale in ((run.remove, removed, rate), (run.add, added, rest)):
+            low, high = found.delta(epsilon)
+            assert low <= scale * known.upper * (1 + 1e-9) + 1e-12
+            assert high >= scale * known.lower * (1 - 1e-9) - 1e-12
+
+
+@pytest.mark.parametrize("q", [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
+def test_profiles_that_are_level(q: list[float]) -> None:
+    """A table of a profile with nothing but an infinite loss, or none, had no second point."""
+    base = losses.from_pair([1.0, 0.0], q) * 2
+    tv = base.total_variation()
+    for run in (
+        losses.poisson_sampled(base, 0.5),
+        losses.to_replace_one(base),
+        losses.parallel(base, base * 2),
+    ):
+        low, high = run.delta_bounds(0.0)
+        assert 0.5 * tv * (1 - 1e-6) <= high <= 1.0
+        assert low <= high

@@ -129,3 +129,24 @@ def test_losses_that_no_float_holds_the_inverse_of(base: Loss, rate: float) -> N
     low, high = replaced.epsilon_bounds(1e-6)
     assert step.epsilon_bounds(1e-6).lower * (1 - 1e-9) <= high
     assert low <= high
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.5, 0.999])
+@pytest.mark.parametrize(("epsilon", "delta"), [(3.4e-4, 2.8e-58), (1.0, 1e-6), (0.1, 0.3)])
+def test_what_tests_without_the_record_miss_is_known(epsilon: float, delta: float, rate: float) -> None:
+    """It is what tests with it miss, and was 1 less a sum: its rounding had losses of up to log(1 / (1 - rate))."""
+    step = losses.poisson_sampled(losses.approx(epsilon, delta), rate, REPLACE)
+    corner = (1 - delta) / (1 + math.exp(epsilon))
+    level = np.append(np.linspace(0.0, 1.0, 2001), [corner, 1 - corner, delta, 1 - delta])
+
+    def power(a: np.ndarray) -> np.ndarray:
+        return np.minimum(
+            1.0, np.minimum(delta + math.exp(epsilon) * a, 1 - math.exp(-epsilon) * (1 - delta - a))
+        )
+
+    for e in (0.0, 0.3 * epsilon, 0.7 * epsilon, 2 * epsilon):
+        given = math.exp(e) * (rate * power(1 - level) - rate) - (1 - rate) * math.expm1(e) * level
+        truth = float((given + rate * power(level)).max())
+        high = step.delta(e)
+        assert truth * (1 - 1e-9) - 1e-15 <= high <= truth * (1 + 1e-3) + 1e-14
+    assert (losses.poisson_sampled(losses.approx(3.4e-4, 2.8e-58), 0.5, REPLACE) * 2).epsilon(6.6e-25) < 1e-3

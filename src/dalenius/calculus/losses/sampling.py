@@ -7,7 +7,7 @@ import math
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.mixture_of_gaussians import MOST_SIGMAS, mixture_pair
 from dalenius.calculus.losses.neighbours import to_replace_one
-from dalenius.calculus.losses.tables import finite_pair, single_pair
+from dalenius.calculus.losses.tables import finite_pair, finite_pairs, single_pair
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.known import GroupOf, worst_of
@@ -212,5 +212,5 @@ def _one_pair_each(loss: Loss) -> tuple[Pair, Pair]:
 
     if alone(loss.terms_remove) and alone(loss.terms_add):
         return loss.terms_remove[0][0], loss.terms_add[0][0]
-    ends = finite_pair(loss)
-    return Bracket(*ends, worst_of(loss.terms_remove)), Bracket(*ends, worst_of(loss.terms_add))
+    remove, add = finite_pairs(loss)
+    return Bracket(*remove, worst_of(loss.terms_remove)), Bracket(*add, worst_of(loss.terms_add))

@@ -6,12 +6,15 @@ import math
 
 import numpy as np
 
+from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import Pair, Reals
-from dalenius.calculus.pairs.tabulate import symmetric_above, symmetric_below
+from dalenius.calculus.pairs.pair import Pair, Reals, Terms
+from dalenius.calculus.pairs.tabulate import symmetric_above, symmetric_below, symmetric_below_both
 
 POINTS = 160
+MOST_ATOMS = 2_000
+"""A law that has more is tabulated."""
 
 LAST_EPSILON = 600.0
 """Beyond this epsilon a table counts what is left of delta as certain loss: exp(epsilon) must be a float."""
@@ -34,13 +37,40 @@ def finite_pair(loss: Loss) -> tuple[Atoms, Atoms]:
     return tabulated(loss)
 
 
+def finite_pairs(loss: Loss) -> tuple[tuple[Atoms, Atoms], tuple[Atoms, Atoms]]:
+    """Atoms from below and from above for each of both directions.
+
+    From above the worse of both serves either; from below it is above the one that tells less.
+    """
+    if loss.is_symmetric:
+        return (finite_pair(loss),) * 2
+    exact = [_multiplied_out(terms) for terms in (loss.terms_remove, loss.terms_add)]
+    if exact[0] is not None and exact[1] is not None:
+        return (exact[0], exact[0]), (exact[1], exact[1])
+    _, above = tabulated(loss)
+    sides = (Loss(terms, terms, loss.adjacency, "") for terms in (loss.terms_remove, loss.terms_add))
+    both = (symmetric_below_both(*(tabulated(side)[0] for side in sides)), above)
+    return both, both
+
+
+def _multiplied_out(terms: Terms) -> Atoms | None:
+    """The law of few atoms in all."""
+    if not all(pair.lower is pair.upper for pair, _ in terms):
+        return None
+    found = enumerated(terms)
+    return found if found is not None and len(found.loss) <= MOST_ATOMS else None
+
+
 def epsilon_grid(loss: Loss) -> Reals:
     """0 and points up to where delta is beyond notice."""
     largest = max(side.largest for side in loss.directions)
     floor = max(side.infinite for side in loss.directions)
-    reach = loss.epsilon(floor * (1 + 1e-9) + min(1e-25, 1e-6 * loss.delta(0.0)))
+    level = floor * (1 + 1e-9) + min(1e-25, 1e-6 * loss.delta(0.0))
+    reach = loss.epsilon(level) if level < 1.0 else 0.0
     reach = largest if math.isfinite(largest) and largest < 1.5 * reach else reach
-    reach = min(reach, LAST_EPSILON)
+    reach = (
+        min(reach, LAST_EPSILON) or LAST_EPSILON
+    )  # a profile that is level from 0 on has no end of its own
     return (
         np.unique(np.concatenate((np.linspace(0.0, 1.0, POINTS), np.linspace(0.0, 1.0, POINTS // 2) ** 2)))
         * reach

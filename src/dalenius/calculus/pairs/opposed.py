@@ -38,14 +38,15 @@ SURE = 1e-6
 
 
 def opposed(base: Atoms, rate: float) -> Atoms:
-    """A pair above, for losses that these atoms dominate.
+    """A pair above, for losses that these atoms dominate. Both their directions have one law.
 
     Steps of s end where masses of Q add up to. For P they are moved to the right, for Q to the left, by more than
     roundings can have moved them: then s is too large in the one and too small in the other. Ends next to 1 are kept as
     distances from it. Losses that Q hardly has count as infinite, and what Q has of them as lost: a step of s that no
     float is narrow enough for would take its mass along.
     """
-    if len(base.loss) > MOST:
+    mirrored = len(base.loss) <= MOST
+    if not mirrored:
         base = round_up(base, float(base.loss.max() - base.loss.min()) / MOST, 0.0).atoms
     order = np.argsort(-base.loss, kind="stable")
     loss, mass = base.loss[order], base.mass[order]
@@ -56,6 +57,8 @@ def opposed(base: Atoms, rate: float) -> Atoms:
     loss, q = loss[~gone], q[~gone]
     off = base.slack + base.radius + UNIT * (16 + 4 * len(q) + 4 * float(np.abs(loss).max(initial=0.0)))
     missing, unsure = (0.0, 0.0) if math.isfinite(base.reach) else (1.0 - float(q.sum()), off)
+    if mirrored and abs(missing - base.infinite) <= off:
+        missing, unsure = base.infinite, base.infinite * off
     unsure += 2 * lost
     top = np.cumsum(q)
     rest = np.append(np.cumsum(q[::-1])[::-1], 0.0)[1:] + max(0.0, missing)

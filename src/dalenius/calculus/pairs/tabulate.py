@@ -77,6 +77,17 @@ def symmetric_below(epsilon: Reals, low: Reals, high: Reals) -> Atoms:
     return _pair(points[order], np.minimum.accumulate(np.maximum(values[order], 0.0)))
 
 
+def symmetric_below_both(one: Atoms, other: Atoms) -> Atoms:
+    """A symmetric pair below two others: the smaller of their profiles, made convex.
+
+    The smaller of two functions that are linear between some points, made convex, has no corner but at these.
+    """
+    epsilon = np.unique(np.concatenate([[0.0], *(pair.loss[pair.loss > 0.0] for pair in (one, other))]))
+    low = [min(pair.delta(float(e)).lower for pair in (one, other)) for e in epsilon]
+    low[-1] = min(low[-1], one.infinite, other.infinite)
+    return _pair(np.expm1(epsilon), np.minimum.accumulate(np.array(low)))
+
+
 def _pair(x: Reals, height: Reals) -> Atoms:
     """The symmetric pair of the hull of (x_j, height_j), 0 = x_0, and their mirror images."""
     if not (np.isfinite(x).all() and np.isfinite(height).all()):
