@@ -115,6 +115,7 @@ def test_picture(published: Path) -> None:
         ("a,b\nx,1\n", ("--across", "a"), "already"),
         ('a,n\n"x,1\n', (), "CSV"),
         ("town,n\nx,5\ntotal,4\n", (), "contradict"),
+        ("town,n,n_error,n_low,n_high\nx,5,2,1,9\n", (), "released with noise"),
     ],
 )
 def test_refused(tmp_path: Path, content: str, options: tuple[str, ...], complaint: str) -> None:

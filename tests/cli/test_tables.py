@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -393,3 +395,19 @@ def test_a_price_before_there_is_a_ledger(data: Path, tmp_path: Path) -> None:
     for command in ("price", "query"):
         missing = run(command, *ask, *(() if command == "price" else ("--total", "zcdp:0.5")))
         assert (missing.exit_code, "--ledger" in missing.output) == (2, True)
+
+
+def test_a_first_answer_without_a_total_says_that_it_is_the_last(data: Path, tmp_path: Path) -> None:
+    words = ("query", data, "--agg", "n=count()", "--ledger", tmp_path / "L", "--budget", "zcdp:0.05")
+    first = run(*words)
+    assert first.exit_code == 0
+    assert "No --total: zcdp:0.05 will be the budget of 'people' for ever" in first.stderr
+    assert "No --total" not in run(*words).stderr
+    told = run(*words[:-3], tmp_path / "M", *words[-2:], "--total", "zcdp:1")
+    assert told.exit_code == 0
+    assert "No --total" not in told.stderr
+
+
+def test_python_dash_m(tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-m", "dalenius", "--version"], capture_output=True, text=True)
+    assert ran.stdout.startswith("dalenius ")

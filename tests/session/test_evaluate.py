@@ -19,7 +19,7 @@ from dalenius.intervals.laws import Normal, TwoSidedGeometric
 from dalenius.learn import LogisticRegression, MultinomialRegression
 from dalenius.learn.saved import model_record
 from dalenius.session.evaluating import Evaluating
-from dalenius.session.evaluation import Evaluation
+from dalenius.session.evaluation import Evaluation, error_of_accuracy
 from dalenius.session.travel.requests import read_request
 from dalenius.tables.compute import exact
 from tests.noise.seeded import seeded
@@ -197,6 +197,55 @@ def test_refused_before_the_charge(people: pd.DataFrame, model: Any) -> None:
     with pytest.raises(dp.errors.DaleniusError, match="no column"):
         asked.evaluate(model, ["age", "town"], "nothing", budget=dp.ZCDP(0.1))
     assert asked.account.balance() == spent
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_accuracy_is_as_near_as_was_paid_for(classes: int) -> None:
+    """4000 draws at a share of .99: within the error 94 to 98 times in 100 (a false alarm once in 10^5), and half of
+    the error is not enough. At a share of .5 the error is smaller."""
+    rows, bins, sigma = 5000.0, 20, 12.0
+    error = error_of_accuracy(Normal(sigma), classes, bins, rows, 0.95)
+    rng = np.random.default_rng(classes)
+    shape = (2, bins) if classes == 2 else (classes, classes, bins)
+    off = {}
+    for share in (0.5, 0.99):
+        counts = np.zeros(shape)
+        right, wrong = ((1, -1), (1, 0)) if classes == 2 else ((0, 0, -1), (0, 1, -1))
+        counts[right], counts[wrong] = rows * share, rows * (1 - share)
+        noisy = rng.normal(counts, sigma, (4000, *shape))
+        told = [
+            Evaluation(list(range(classes)), one, Normal(sigma), dp.losses.zcdp(0.1), False) for one in noisy
+        ]
+        inside = [one.confusion.trace() / one.confusion.sum() for one in told]
+        off[share] = np.abs(np.array(inside) - share)
+    assert 0.935 < np.mean(off[0.99] <= error) < 0.98
+    assert np.mean(off[0.99] <= error / 2) < 0.8
+    assert np.mean(off[0.5] <= error) > 0.98
+
+
+@pytest.mark.parametrize("budget", [dp.ZCDP(9.0), dp.ApproxDP(9.0, 1e-6), dp.PureDP(9.0), dp.GDP(3.0)])
+def test_an_accuracy_has_a_price(people: pd.DataFrame, model: Any, budget: Any) -> None:
+    asked = session(people, budget)
+    given, near = (model, ["age", "town"], "score > 2.2"), dp.within(0.02, 0.9, rows=2500)
+    price = asked.price(asked.evaluate, *given, accuracy=near)
+    assert asked.account.balance().total == asked.account.filter.nothing
+    told = asked.evaluate(*given, accuracy=near)
+    assert told.confidence == 0.9
+    assert (told.accuracy.high - told.accuracy.low) / 2 < 0.021
+    spent = asked.account.balance()
+    assert (asked.evaluate(*given, budget=price.budget).counts == told.counts).all()  # the same question
+    assert asked.account.balance() == spent
+    finer = asked.price(asked.evaluate, *given, accuracy=dp.within({"accuracy": 0.01}, 0.9, rows=2500))
+    assert finer.epsilon > 1.5 * price.epsilon
+    for options, match in (
+        ({"accuracy": dp.within(0.01)}, "rows=5000"),
+        ({"accuracy": dp.within({"auc": 0.01}, rows=10)}, "predicted rightly"),
+        ({"accuracy": near, "budget": price.budget}, "one of budget and accuracy"),
+        ({"accuracy": 0.01}, "say dp.within"),
+        ({"accuracy": dp.within(1e-30, rows=10)}, "larger error"),
+    ):
+        with pytest.raises(dp.errors.InvalidParameter, match=match):
+            asked.evaluate(*given, **options)
 
 
 def test_nobody_there(people: pd.DataFrame, model: Any) -> None:

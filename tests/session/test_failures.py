@@ -62,7 +62,7 @@ def written(place: str) -> tuple[dict[str, int], dict[str, list[str]]]:
 
 def test_killed_at_any_line(place: str) -> None:
     opened(place, 1000.0)
-    done = run("killed", place, "7" if is_postgres(place) else "3")
+    done = run("killed", place, "9" if is_postgres(place) else "5")
     assert done.returncode == 0, done.stderr
     children = [json.loads(line) for line in done.stdout.splitlines()]
     assert sum(c["killed"] for c in children) > 50
@@ -90,7 +90,7 @@ def test_killed_while_it_is_created(tmp_path: Path) -> None:
         "import os, sys; from tests.session import killed; from pathlib import Path\n"
         "folder, n = Path(sys.argv[1]), 0\n"
         "while True:\n"
-        "    n += 7\n"
+        "    n += 11\n"
         "    where = folder / f'{n}.ledger'\n"
         "    status, told = killed.child(str(where), n)\n"
         "    status, told = killed.child(str(where), killed.NEVER)\n"
@@ -102,7 +102,7 @@ def test_killed_while_it_is_created(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     ledgers = sorted(tmp_path.glob("*.ledger"))
-    assert len(ledgers) == 29
+    assert len(ledgers) == 19
     for path in ledgers:
         assert verify(path).ok
 

@@ -17,6 +17,7 @@ from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
 from dalenius.adaptive.personal.release import Statement
 from dalenius.adaptive.personal.worst_case import WorstCase
 from dalenius.errors import InvalidParameter
+from dalenius.learn.models.reported import release_of
 
 
 def people(rows: int = 3000) -> pd.DataFrame:
@@ -174,3 +175,79 @@ def test_what_found_the_scale_is_told_by_its_worst_case_and_the_model_for_the_pe
     assert fit.scale == made[-1]._plan().sigma  # of the model alone, not of what all steps cost
     likely, odd = ({**PERSON, "age": 85, "rich": rich} for rich in (1, 0))
     assert s.privacy_report.epsilon(likely) < s.privacy_report.epsilon(odd) <= s.privacy_report.worst()
+
+
+def test_categories_are_asked_for_by_their_column(tmp_path: Path) -> None:
+    """The row of a person is the one the fit saw: numbers between bounds, a 1 among zeros, over the root of 3."""
+    table = people().assign(
+        sex=lambda frame: np.where(frame.id % 2, "f", "m"), plan=lambda frame: frame.id % 3
+    )
+    s = dp.Session(table, unit=dp.Unit.rows(), budget=dp.ZCDP(9.0), schema=dp.Schema({}, nulls="drop"))
+    features = {"age": (18, 90), "sex": ["f", "m"], "plan": dp.tables.Column(categories=(0, 1, 2))}
+    for model in (
+        dp.learn.LogisticRegression(dp.ZCDP(0.1)),
+        dp.learn.LogisticRegression(dp.ZCDP(0.1), class_weight={0: 1, 1: 3}),
+        Pipeline(
+            [
+                ("scale", dp.learn.PrivateScaler(dp.ZCDP(0.03))),
+                ("model", dp.learn.LogisticRegression(dp.ZCDP(0.1))),
+            ]
+        ),
+    ):
+        made = s.fit(model, features, "age > 50")
+        *_, fit = s.privacy_report.releases
+        assert isinstance(fit, PerturbedObjective)
+        person = {"age": 40, "sex": "m", "plan": 2, "age > 50": 0}
+        row, label = fit.fields.taken(person, None)
+        scaled = made[0].transform([[40, "m", 2]])
+        np.testing.assert_allclose(
+            row, np.column_stack([scaled, [fit.fields.constant]]), rtol=1e-12, atol=1e-15
+        )
+        assert label == [0.0]
+        alone = PrivacyReport([replace(release_of(made[-1]), row_rounding=fit.row_rounding)])
+        assert PrivacyReport([fit]).epsilon(person) == pytest.approx(alone.epsilon(scaled[0], 0), rel=1e-9)
+        both = pd.DataFrame([person, {**person, "sex": "x"}])  # not listed: all zeros
+        assert (np.asarray(fit.fields.rows(both))[1, 1:3] == 0).all()
+        for lacking, match in (({"sex": None}, "left out of the fit"), ({"sex": float("nan")}, "left out")):
+            with pytest.raises(InvalidParameter, match=match):
+                fit.fields.rows({**person, **lacking})
+    report = s.privacy_report
+    again = PrivacyReport.from_json(report.to_json())
+    assert again.epsilon(person) == report.epsilon(person)
+    assert '"bounds"' not in PrivacyReport([fit]).to_json()  # who knows no categories cannot read it wrongly
+    assert report.page().count('<option value="-1">another</option>') == 2
+
+
+def test_each_of_several_targets_is_a_release_of_its_own(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.ZCDP(9.0))
+    model = dp.learn.LogisticRegression(dp.ZCDP(0.1))
+    made = s.fit(model, FEATURES, ["rich", "age > 50"])
+    first, second = s.privacy_report.releases
+    for fit, (name, fitted) in zip((first, second), made.items(), strict=True):
+        assert isinstance(fit, PerturbedObjective)
+        assert fit.fields.target.replace('"', "") == name
+        assert fit.scale == fitted[-1]._plan().sigma
+    person = {**PERSON, "age > 50": 0}
+    alone = [
+        PrivacyReport([fit]).epsilon(person, failure=1e-3 / 2 * 6 / (math.pi * n) ** 2)
+        for n, fit in enumerate((first, second), start=1)
+    ]
+    assert s.privacy_report.epsilon(person, failure=1e-3) == pytest.approx(sum(alone), rel=1e-12)
+    assert sum(alone) < s.privacy_report.worst(failure=1e-3)
+
+
+def test_several_targets_with_one_gram_matrix_have_the_worst_case_only(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.ZCDP(9.0))
+    model = dp.learn.LinearRegression(dp.ZCDP(0.1))
+    s.fit(model, {"school": (0, 22)}, {"age": (18, 90), "id": (0, 1500)})
+    (fit,) = s.privacy_report.releases
+    assert isinstance(fit, WorstCase)
+
+
+def test_an_expression_may_be_named_without_quotes(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.PureDP(9.0))
+    s.fit(dp.learn.LogisticRegression(dp.PureDP(0.5)), FEATURES, "school > 12")
+    own = s.privacy_report.epsilon({**PERSON, '"school" > 12': 1})
+    assert s.privacy_report.epsilon({**PERSON, "school > 12": 1}) == own
+    with pytest.raises(InvalidParameter, match="a condition is 1 where it holds"):
+        s.privacy_report.epsilon(PERSON)

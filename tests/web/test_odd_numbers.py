@@ -18,6 +18,7 @@ from dalenius.calculus.guarantees import from_record
 from dalenius.errors import InvalidParameter
 from dalenius.session.terms import checked_shares
 from dalenius.web.analyst.budget import of_amount
+from tests.sample import WHOLE
 from tests.web.console import Console, csrf
 from tests.web.test_texts import DRAFT, FORM, REQUESTS, planted, sent
 
@@ -145,8 +146,10 @@ def test_numbers_in_every_text_of_every_request(console: Console) -> None:
     for who, method, path, content in (*REQUESTS, ("Stella", "POST", "/api/v1/datasets", MUCH)):
         api = console.api(who)
         to = path.format(name="zcdp", dataset="zcdp", id=console.people["Boris"].id)
-        for number in FEW:
-            for place, made in planted(content, number):
+        for at, number in enumerate(FEW):
+            for one, (place, made) in enumerate(planted(content, number)):
+                if (at + one) % 3 and not WHOLE:
+                    continue
                 told = sent(api, method, to, made)
                 assert told.status_code < 500, (path, place, number, told.text)
                 if told.status_code == 201 and path == "/api/v1/datasets":

@@ -14,6 +14,9 @@ from dalenius.calculus.pairs.pair import Bounds
 from dalenius.calculus.theorems.duality import tradeoff_from_profile
 from dalenius.core import checks
 
+beyond_floats = np.errstate(all="ignore")
+"""What leaves the range of floats does so in the safe direction, and is nothing to warn of."""
+
 
 class Views(ABC):
     """Certified views of one or two directions of a loss, the worse of both."""
@@ -27,6 +30,7 @@ class Views(ABC):
 
     # -- (epsilon, delta) -------------------------------------------------------------------------
 
+    @beyond_floats
     def delta_bounds(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified (lower, upper) bounds on the least delta at this epsilon.
 
@@ -87,6 +91,7 @@ class Views(ABC):
         """
         return self.delta_bounds(epsilon).upper
 
+    @beyond_floats
     def epsilon_bounds(self, delta: float, engine: Engine = "auto") -> Bounds:
         """Certified (lower, upper) bounds on the least epsilon >= 0 at this delta.
 
@@ -155,6 +160,7 @@ class Views(ABC):
 
     # -- divergences ------------------------------------------------------------------------------
 
+    @beyond_floats
     def renyi(self, order: float) -> float:
         """An upper bound on the Renyi divergence of this order (1 is KL, inf the largest loss).
 
@@ -216,6 +222,7 @@ class Views(ABC):
         """
         return self.delta(0.0)
 
+    @beyond_floats
     def zcdp(self) -> float:
         """The least rho (rounded up) with Renyi divergence <= rho * order at every order > 1; may be inf.
 
@@ -232,6 +239,7 @@ class Views(ABC):
         """
         return max(divergences.zcdp(side.terms) for side in self.directions)
 
+    @beyond_floats
     def gdp(self) -> float:
         """A mu for which the release is mu-GDP, exact for Gaussian losses; inf when none is known.
 

@@ -216,7 +216,10 @@ NOTE = typer.Option(None, metavar="TEXT", help="Why; it is kept.")
 @command(app, name="open")
 def open_(
     where: str = WHERE,
-    account: str = typer.Argument(metavar="ACCOUNT", help="What the ledger is to call the data set."),
+    account: str = typer.Argument(
+        metavar="ACCOUNT",
+        help="What the ledger is to call the data set: people for people.csv, unless analysts say --name.",
+    ),
     budget: str = typer.Option(metavar="PROMISE", help="What may be spent at first, as zcdp:0.5."),
     ceiling: str | None = typer.Option(
         None, metavar="PROMISE", help="What the budget may be raised to. [default: the budget]"

@@ -66,6 +66,13 @@ def read_table(path: Path, how: Reading) -> PublishedTable:
 def _table(path: Path, header: list[str], lines: list[list[str]], how: Reading) -> PublishedTable:
     """The counts stand in one column, or across several whose names are values of a further one."""
     place = _count_place(path, header, how)
+    counted = None if place is None else header[place]
+    if counted is not None and {f"{counted}_error", f"{counted}_low", f"{counted}_high"} <= set(header):
+        raise InvalidParameter(
+            f"{path} was released with noise ({quoted(f'{counted}_error')} says how much): its counts are not exact, "
+            "and no row can be rebuilt for certain. What such tables tell at most is said by their budget: dalenius "
+            "explain."
+        )
     places = [place] if place is not None else _wide_places(path, header, lines, how)
     groups = [k for k in range(len(header)) if k not in places]
     columns = [header[k] for k in groups]

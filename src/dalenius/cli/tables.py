@@ -14,7 +14,7 @@ from dalenius.cli.commands import command
 from dalenius.cli.forms import Form
 from dalenius.cli.problems import single_number
 from dalenius.cli.promises import read_promise
-from dalenius.cli.show import print_json, working
+from dalenius.cli.show import harmless, print_json, working
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Opened:
         known = any(account.dataset == label for account in accounts)
         each = None if self.split_evenly_over is not None else self.per_question
         promised = self.total or (None if known else budget)
-        return Session(
+        session = Session(
             source,
             unit=unit,
             budget=None if promised is None else read_promise(promised),
@@ -131,6 +131,10 @@ class Opened:
             per_question=None if each is None else read_promise(each),
             split_evenly_over=self.split_evenly_over,
         )
+        if paying and not known and self.total is None and budget is not None:
+            said = f"No --total: {budget} will be the budget of {label!r} for ever, and this answer takes all of it."
+            typer.echo(harmless(said), err=True)
+        return session
 
     def _places(self) -> tuple[Any, Any]:
         """The data and its table, or several of them by their names."""

@@ -31,6 +31,8 @@ HINTS = {
     "QueryBuilder": "questions begin with session.table",
     "RhoZCDPBudget": "write dp.ZCDP(0.05)",
     "average": "write dp.mean",
+    **dict.fromkeys(["count_if", "fraction", "percentage", "share"], "write dp.proportion('age >= 65')"),
+    "ratio": "a ratio is made of what was released: answer.ratio('pay', 'n')",
     "avg": "write dp.mean",
     "enable_features": "nothing has to be switched on",
     "max": _ENDS,

@@ -98,7 +98,9 @@ def _better(
             return TypeError(f"{name}() needs {wanted}: {how}.")
     if more and str(problem).startswith("too many"):
         return TypeError(f"{name}(): {more}.")
-    return TypeError(f"{name}(): {problem}. It takes {_listed(takes)}.")
+    ends = " Bounds are one pair: bounds=(lower, upper)." if "bounds" in takes else ""
+    hint = ends if str(problem).startswith("too many") else ""
+    return TypeError(f"{name}(): {problem}. It takes {_listed(takes)}.{hint}")
 
 
 def _unknown(name: str, given: str, takes: Mapping[str, Parameter], promise: str, more: str) -> str:

@@ -22,6 +22,9 @@ import numpy as np
 class _WhileSomebodyLooks:
     """What `warnings` takes for the pattern of a message."""
 
+    pattern = "(?!)"
+    """For who copies filters by what they say, as scikit-learn does for its workers: the copy takes no warning."""
+
     def match(self, text: str) -> bool:
         return _inside > 0
 

@@ -18,13 +18,15 @@ from dalenius.intervals.laws import multiple
 
 def passing(a: Reals, b: Reals, c: tuple[Reals, Reals, Reals], k: Reals) -> tuple[Reals, Reals]:
     """The ends of the v that pass; infinite where they are not an interval."""
-    square = k**2
-    lead = b**2 - square * c[2]
-    sure = (lead > 0) & (b > 0)
-    lead = np.where(sure, lead, 1.0)
-    middle = a * b + square * c[1] / 2
-    root = np.sqrt(np.maximum(middle**2 - lead * (a**2 - square * c[0]), 0.0))
-    low, high = (middle - root) / lead, (middle + root) / lead
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = k**2
+        lead = b**2 - square * c[2]
+        sure = (lead > 0) & (b > 0)
+        lead = np.where(sure, lead, 1.0)
+        middle = a * b + square * c[1] / 2
+        root = np.sqrt(np.maximum(middle**2 - lead * (a**2 - square * c[0]), 0.0))
+        low, high = (middle - root) / lead, (middle + root) / lead
+    sure &= np.isfinite(low) & np.isfinite(high)  # what squares overflow for is not known to be out
     return np.where(sure, low, -np.inf), np.where(sure, high, np.inf)
 
 

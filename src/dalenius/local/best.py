@@ -78,6 +78,13 @@ class Choice:
     why: str
     table: tuple[Candidate, ...]
 
+    def __str__(self) -> str:
+        lines = [
+            f"{type(one.mechanism).__name__:25} {one.standard_error:.2g}, {one.report_bits} bits"
+            for one in self.table
+        ]
+        return "\n".join([self.why, "", *lines])
+
 
 def best(k: int, epsilon: float | Guarantee, n: int) -> Choice:
     """The randomizer with the least error for k answers, one of which everybody of n people gives.

@@ -60,7 +60,8 @@ def law_for(guarantee: Guarantee, noise: Law | None) -> Law:
     """Laplace noise for pure promises, Gaussian noise for all others unless Laplace noise is asked for."""
     if not isinstance(guarantee, Guarantee):
         raise InvalidParameter.of(
-            "guarantee", f"guarantee is {checks.shown(guarantee)}; it must be a guarantee."
+            "guarantee",
+            f"guarantee is {checks.shown(guarantee)}; it must be a guarantee: dp.ZCDP(0.1), for instance.",
         )
     pure = guarantee.as_pure() is not None
     if noise is None:

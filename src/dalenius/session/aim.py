@@ -86,10 +86,13 @@ class Aim:
 def check_model(model: Any) -> None:
     """Refuse what is not fitted to features and a target."""
     if not callable(getattr(model, "price", None)):
-        raise InvalidParameter(
-            f"{type(model).__name__} does not say what a fit costs; use a model of dp.learn, such as "
-            "dp.learn.LogisticRegression."
-        )
+        instead = "a model of dp.learn, such as dp.learn.LogisticRegression"
+        if hasattr(model, "refit"):
+            instead = (
+                "dp.learn.PrivateSearch(model, [{'row_norm': 0.5}, {'row_norm': 1.0}], dp.ApproxDP(1.0, 1e-7)), which "
+                "tries several and costs what it says"
+            )
+        raise InvalidParameter(f"{type(model).__name__} does not say what a fit costs; use {instead}.")
     one = single(model)
     if not isinstance(one, RegressorMixin | ClassifierMixin | SubsampleAggregate):
         raise InvalidParameter(

@@ -31,8 +31,9 @@ from dalenius.learn.models.public_columns import PublicColumns
 from dalenius.learn.models.several_classes import SeveralClasses
 from dalenius.learn.saved import told_model
 from dalenius.mechanisms import Gaussian, Geometric
+from dalenius.session.accuracy import Within
 from dalenius.session.columns import beside, check_labels, named_columns
-from dalenius.session.evaluation import Evaluation
+from dalenius.session.evaluation import Evaluation, error_of_accuracy
 from dalenius.session.features import Features, label_code
 from dalenius.session.record import answers, questions
 from dalenius.tables.aggregates import sum as sum_of
@@ -168,6 +169,12 @@ class Evaluating:
     @property
     def classes(self) -> list[Any]:
         return list(self.model[-1].classes_.tolist())
+
+    def error(self, accuracy: Within) -> float:
+        """How far the accuracy of as many rows may be off, at the most."""
+        assert accuracy.rows is not None
+        law, number = self.law, len(self.classes)
+        return error_of_accuracy(law, number, self.bins, accuracy.rows, accuracy.confidence)
 
     def compute(self, source: Source) -> str:
         """Read, predict, count, and write down the noisy counts and nothing else."""

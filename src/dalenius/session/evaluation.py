@@ -32,6 +32,25 @@ class Estimated:
         return f"{self.estimate:.4g} ({self.low:.4g} to {self.high:.4g})"
 
 
+def error_of_accuracy(law: Law, classes: int, bins: int, rows: float, confidence: float) -> float:
+    """How far the accuracy of so many rows may be off by the noise, where that is most: all are predicted rightly.
+
+    The noise of right - v all has the variance of R (1 - v)^2 + W v^2 counts, R of rows that are right and W of others:
+    it bends upwards in v, and W is R (k - 1) for k classes. So it is most at v = 1, or beyond, where an estimate is
+    that is too large.
+    """
+    right, every, variance = bins * classes / (2 if classes == 2 else 1), bins * classes**2, law.variance
+    every = every // 2 if classes == 2 else every
+
+    def fourth(v: Reals) -> Reals:
+        return np.asarray(law.fourth * ((1 - v) ** 4 * right + v**4 * (every - right)))
+
+    c = [np.array(x) for x in (variance * right, -2 * variance * right, variance * every)]
+    at, parts = np.array(rows), (c[0], c[1], c[2])
+    low, high = ratios.interval(at, at, parts, fourth, 1 - confidence, (0.0, 3.0), law.edge)
+    return max(float(high) - 1.0, 1.0 - float(low))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """How good a classifier is on the rows of a table, by noisy counts. All of it was paid for once.

@@ -81,13 +81,20 @@ def refused(
     most = account.filter.budget_left(left).shortened(up=False)
     whose = f" to {account.analyst!r}" if account.shares and account.analyst is not None else ""
     rest = _shares(left, limit, up=False, of="")
-    could = instead() or f"at most {most!r} can be given"
+    could = instead() or (f"at most {most!r} can be given" if most.size else _nothing(account))
     return BudgetExceeded(
         f"{asked.words} costs {_shares(asked.cost, limit, up=True)}, and {rest} is left"
         f"{whose}: {could}. Nothing was charged.",
         asked=problem.asked,
         left=problem.left,
     )
+
+
+def _nothing(account: Account) -> str:
+    """What can be done where nothing is left."""
+    standing = account.state().standing
+    more = ", and its steward can open more of it: raise, or renew" if standing.limit != standing.most else ""
+    return f"what was asked before stays free{more}"
 
 
 def _shares(cost: Cost, limit: Cost, up: bool, of: str = " of the budget") -> str:

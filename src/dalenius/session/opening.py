@@ -76,7 +76,8 @@ def opened(data: Any, table: Any, schema: Any, unit: Unit) -> Source:
         raise InvalidParameter("two tables have names that differ in capitals only; rename one.")
     if not isinstance(schema, Mapping | None):
         raise InvalidParameter(
-            f"schema is {shown(schema)}; of several tables it is a mapping, with the schema of each by its name."
+            f"schema is {shown(schema)}; of several tables it is a mapping, with the schema of each by its name: "
+            f"{{{', '.join(f'{name!r}: dp.Schema(...)' for name in tables)}}}."
         )
     if unknown := sorted(set(schema or {}) - set(tables)):
         raise InvalidParameter(

@@ -9,7 +9,7 @@ itself is a ceiling.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dalenius.adaptive import PrivacyReport
@@ -30,6 +30,7 @@ from dalenius.tables.rows.steps import Compute
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
+    from dalenius.session.aim import Aim
     from dalenius.session.fit import Fitting
     from dalenius.session.fit_targets import FittingTargets
 
@@ -43,7 +44,8 @@ def release_of_fit(
     """The fit as releases, one of which knows a person's share; none where there is but the worst case.
 
     Steps before the model that found its scale are releases of their own, by their worst case: given what they
-    released, the model is fitted to rows on a scale that is known, and the two losses add up.
+    released, the model is fitted to rows on a scale that is known, and the two losses add up. So are the models of
+    several targets, each with noise of its own and its part of the promise.
 
     meanings: what computed and joined columns stand for in the fits so far; those of this one are added. A person gives
     one value for a name: where it stands for another thing here, there is the worst case.
@@ -51,42 +53,88 @@ def release_of_fit(
     Values were put on a grid before the fit: a row moves by half a step of its widest column at most. Where rows are
     normalized after that, a small row may turn anywhere: there is no such bound.
     """
-    from dalenius.learn.models.reported import release_of
     from dalenius.session.fit_targets import FittingTargets
 
-    if isinstance(fitted, dict) or isinstance(fitting, FittingTargets):
-        return ()
     if fitting.loss.adjacency is not ADD_REMOVE or fitting.model.get_params().get("rows") == "normalize":
-        return ()
-    if (
-        any(fitting.listed)
-        or fitting.aim.has_codes
-        or len(fitting.model.get_params().get("classes", (0, 1))) != 2
-    ):
         return ()
     if fitting.query.table.is_per_unit:  # a row is then no longer a record of the person
         return ()
     if any(meanings.setdefault(name, meant) != meant for name, meant in _meanings(fitting.query.table)):
         return ()
+    if isinstance(fitting, FittingTargets):
+        assert isinstance(fitted, dict)
+        return _of_targets(fitting, fitted)
+    assert not isinstance(fitted, dict)
     before = [
         WorstCase(of_a_unit(step.price(), fitting.unit, ADD_REMOVE, pays), type(step).__name__)
         for step in fitting.steps
     ]
     if before:
-        fitting = fitting.within(fitted[0].bounds)
+        fitting = fitting.within(_ends(fitting, fitted[0].bounds))
     *features, target = (dict(role)["sum"].values[0] for role in fitting.query.roles)
-    labels = fitting.model.get_params()
+    found = _of_one(fitting, fitting.aim, fitted[-1], features, target)
+    return () if found is None else (*before, found)
+
+
+def _of_targets(fitting: FittingTargets, fitted: dict[str, Pipeline]) -> tuple[Release, ...]:
+    """A release of each target, with noise of its own. A `LinearRegression` has one X^T X for all: the worst case."""
+    from dalenius.learn.models.linear_regression import LinearRegression
+
+    if isinstance(fitting.model, LinearRegression):
+        return ()
+    values = [dict(role)["sum"].values[0] for role in fitting.query.roles]
+    first = len(values) - len(fitting.aims)
+    found = [
+        _of_one(fitting, aim, fitted[name][-1], values[:first], target)
+        for (name, aim), target in zip(fitting.aims.items(), values[first:], strict=True)
+    ]
+    known = [release for release in found if release is not None]
+    return tuple(known) if len(known) == len(found) else ()
+
+
+def _of_one(
+    fitting: Fitting | FittingTargets, aim: Aim, model: Any, features: list[Any], target: Any
+) -> Release | None:
+    """The fit of one model as a release that knows a person's share; None where there is but the worst case."""
+    from dalenius.learn.models.reported import release_of
+
+    labels = aim.model.get_params()
+    if aim.has_codes or len(labels.get("classes", (0, 1))) != 2:
+        return None
     spread = (target.upper - target.lower) / 2 if "target_bounds" in labels else 1.0
+    columns = tuple(zip(fitting.names, fitting.listed, strict=True)) if any(fitting.listed) else None
+    wider = math.sqrt(len(features) / len(fitting.names)) if columns else 1.0
+    # A category is there or not, and is mapped to 1 or 0 as it is.
+    ends = [
+        (-1.0, 1.0) if hot else (value.lower, value.upper)
+        for value, hot in zip(features, _hot(fitting.listed), strict=True)
+    ]
     found = release_of(
-        fitted[-1],
+        model,
         [_name(value) for value in features],
         _name(target),
-        [(value.lower, value.upper) for value in features],
+        ends,
         1 if fitting.unit.column is None else fitting.unit.max_rows,
-        max(_step(value) / (value.upper - value.lower) for value in features),
+        wider * max(_step(value) / (value.upper - value.lower) for value in features),
         _step(target) / 2 / spread,
+        columns,
     )
-    return () if found.fields is None else (*before, found)
+    return None if found.fields is None else found
+
+
+def _ends(fitting: Fitting, bounds: Iterable[Any]) -> list[Any]:
+    """The bounds of every number of a row, from those of every column; categories keep their own."""
+    numbers = iter([aggregate for _, aggregate in fitting.query.aggregates[:-1]])
+    own = [
+        (pair, [next(numbers) for _ in listed or (None,)], listed)
+        for pair, listed in zip(bounds, fitting.listed, strict=True)
+    ]
+    return [pair if listed is None else one.bounds for pair, here, listed in own for one in here]  # type: ignore[attr-defined]
+
+
+def _hot(listed: Iterable[tuple[Any, ...] | None]) -> list[bool]:
+    """Of every number of a row, whether it is one of several categories of a column."""
+    return [each for one in listed for each in ([False] if one is None else [True] * len(one))]
 
 
 def _meanings(table: Table) -> Iterator[tuple[str, str]]:

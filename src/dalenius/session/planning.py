@@ -116,6 +116,49 @@ class Planning:
         unit = self._unit(whole)
         return Evaluating.of(model, features, target, whole, unit, self.account.filter, paid, bins)
 
+    def _evaluating_within(
+        self,
+        model: Any,
+        features: Any,
+        target: Any,
+        budget: Budget | None,
+        accuracy: Within,
+        bins: int,
+        table: Table | None,
+    ) -> Evaluating:
+        """The evaluation with the cheapest budget that tells the share predicted rightly well enough."""
+        if budget is not None:
+            raise InvalidParameter("give one of budget and accuracy: an accuracy has its own price.")
+        (column, error), *others = accuracy.each
+        if others or column not in (None, "accuracy"):
+            raise InvalidParameter(
+                "the accuracy of an evaluation is about the share of rows that is predicted rightly: "
+                "dp.within(0.01, rows=5000)."
+            )
+        if accuracy.rows is None:
+            raise InvalidParameter(
+                "the error of the share predicted rightly depends on how many rows are evaluated; say so: "
+                f"dp.within({error:g}, rows=5000)."
+            )
+        pays = self.account.filter
+        asked = self._evaluating(model, features, target, pays.promise, bins, table)
+
+        def at(paid: Guarantee) -> Evaluating:
+            return replace(asked, budget=paid, price=pays.price(paid))
+
+        def is_rough(amount: float) -> bool:
+            try:
+                return at(pays.budget(amount)).error(accuracy) > error
+            except TooMuchNoise:
+                return True
+            except (TooLittleNoise, CannotMeet):
+                raise CannotMeet(
+                    f"no budget tells the share predicted rightly to {error:g} of {accuracy.rows:g} rows; ask for a "
+                    "larger error, or say more rows."
+                ) from None
+
+        return at(pays.in_own_kind(pays.budget(_least(is_rough, 1e-6))))
+
     def _synthesis(
         self,
         columns: Any,
@@ -493,12 +536,8 @@ class Planning:
         def is_rough(amount: float) -> bool:
             return self._is_rough(asked, amount, accuracy)
 
-        low, high = 1e-12, 1e-12
-        while is_rough(high):
-            low, high = high, high * 4
-        _, high = last_true(is_rough, low, high, relative=1e-9 if isinstance(asked, Query) else 1e-4)
         pays = self.account.filter
-        least = pays.budget(high)
+        least = pays.budget(_least(is_rough, 1e-9 if isinstance(asked, Query) else 1e-4))
         budget = pays.in_own_kind(least)
         cost = self._cost(self._planned(asked, budget).loss, budget)
         if not cost.fits(left) and not self._is_on_record(asked, budget):
@@ -508,6 +547,14 @@ class Planning:
                 budget, cost = least, exactly
         assumes = "" if isinstance(asked, Periods) else self._explained(asked, budget).assumed(accuracy)
         return Price.of(budget, cost, left, at, assumes)
+
+
+def _least(is_rough: Callable[[float], bool], relative: float) -> float:
+    """The least amount of a budget with which an answer is no longer too rough."""
+    low, high = 1e-12, 1e-12
+    while is_rough(high):
+        low, high = high, high * 4
+    return last_true(is_rough, low, high, relative=relative)[1]
 
 
 def discovers_keys(query: object) -> bool:

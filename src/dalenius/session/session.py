@@ -76,6 +76,7 @@ MOST_MADE_ROWS = 10**9
 
 
 _AGG = "questions begin with the table: session.release(session.table.agg(n=dp.count()), dp.ZCDP(0.01))"
+FORGOTTEN = "Without a ledger this is forgotten when the session ends: for trying out only."
 HINTS = {
     **dict.fromkeys(["agg", "count", "filter", "group_by", "mean", "median", "sum"], _AGG),
     **dict.fromkeys(
@@ -224,7 +225,13 @@ class Session(Planning):
             problems.attempt(partial(_known, unit, source))
         problems.raise_any()
         label = dataset_name(self.source, name, needed=ledger is not None)
+        self._is_kept = ledger is not None
         if ledger is None:
+            if budget is None:
+                raise InvalidParameter(
+                    "say what may be spent: budget=dp.ApproxDP(1.0, 1e-6), or a ledger= that has an account of these "
+                    "data."
+                )
             ledger = _forgotten_with(self) / "forgotten.ledger"
         place, moved = place_of_all(self.source), flag("moved", moved)
         former = self.source.former if name is None and not self.source.together else frozenset[str]()
@@ -256,14 +263,16 @@ class Session(Planning):
     def _held(self) -> str:
         """How many columns there are, in each table where there are several."""
         if not self.source.together:
-            return f"{len(self.source.fields)} columns"
+            number = len(self.source.fields)
+            return f"{number} column{'s' * (number != 1)}"
         each = ", ".join(f"{name}: {len(one.fields)} columns" for name, one in self.source.together.items())
         return f"{len(self.source.together)} tables ({each})"
 
     def __str__(self) -> str:
         heading = f"Session on {self.account.dataset!r}: {self._held}, {self.unit!r}"
         caveat = [self.unit.caveat] if self.unit.caveat else []
-        return "\n".join([heading, *story(self.account, *self._like()), *caveat])
+        kept = [] if self._is_kept else [FORGOTTEN]
+        return "\n".join([heading, *story(self.account, *self._like()), *kept, *caveat])
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -781,6 +790,7 @@ class Session(Planning):
         target: Any,
         budget: Budget | None = None,
         *,
+        accuracy: Within | None = None,
         bins: int = 20,
         table: Table | str | None = None,
     ) -> Evaluation:
@@ -801,6 +811,9 @@ class Session(Planning):
             The column, expression or condition with the labels.
         budget
             What it may cost; the session's budget per question, if left out.
+        accuracy
+            In place of a budget, `dp.within(0.01, rows=5000)`: the share of rows that is predicted rightly is off by
+            so much at most, of as many rows as it says.
         bins
             Of the probability: more tell AUC and calibration more finely, and have more noise together. An even number.
         table
@@ -828,11 +841,14 @@ class Session(Planning):
         >>> how_good.accuracy.low > 0.9, s.remaining.shortened(up=False)
         (True, ZCDP(rho=0.4))
         """
-        paid, table = self._paid(budget), self._named(table)
-        asked = self._evaluating(model, features, target, paid, bins, table)
-        cost = Asked(self._cost(asked.loss, paid), paid)
+        wanted, table = wanted_intervals(accuracy, None), self._named(table)
+        if accuracy is None:
+            asked = self._evaluating(model, features, target, self._paid(budget), bins, table)
+        else:
+            asked = self._evaluating_within(model, features, target, budget, accuracy, bins, table)
+        cost = Asked(self._cost(asked.loss, asked.budget), asked.budget)
         reply = self._ask(asked.question, cost, lambda: asked.compute(self.source))
-        return asked.restored(reply.answer)
+        return asked.restored(reply.answer).at(wanted.confidence)
 
     @overload
     def infer(
@@ -1120,8 +1136,9 @@ class Session(Planning):
 
         What any other call would be charged is asked with the call itself, not yet made:
         `price(session.evaluate, model, ["age"], "pay > 5", budget=dp.ZCDP(0.1))`. All that can be charged has a price
-        of this kind, and what refuses the call refuses the price. (`synthesize` and `evaluate` have none by accuracy:
-        how well counts describe a table, or tell how good a model is, depends on the table.)
+        of this kind, and what refuses the call refuses the price; with `accuracy=` in place of the budget, as
+        `price(session.evaluate, model, ["age"], "pay > 5", accuracy=dp.within(0.01, rows=5000))`, it is the cheapest
+        one. (`synthesize` has none by accuracy: how well counts describe a table depends on the table.)
 
         Parameters
         ----------
@@ -1211,7 +1228,7 @@ def _known(unit: Unit, source: Source) -> None:
             computed = (
                 ""
                 if column.isidentifier()
-                else " What is computed of others is made where the data is: a view."
+                else " What is computed of others is made where the data is: a view, or a column of the data frame."
             )
             raise QueryRefused(
                 f"there is no column {column!r} to tell units by; {nearest(column, names)}.{computed}"

@@ -151,7 +151,8 @@ def check_terms(body: Mapping[str, Any], terms: Mapping[str, object]) -> None:
         if body[word] != asked:
             raise InvalidParameter(
                 f"the account of {terms['dataset']!r} was opened with {_said(word, body[word])}, and now "
-                f"{_said(word, asked)} was asked for. What an account promises is fixed when it is opened."
+                f"{_said(word, asked)} was asked for. What an account promises is fixed when it is opened"
+                f"{': leave the budget out to ask on its account.' if word == 'promise' else '.'}"
             )
 
 

@@ -28,6 +28,8 @@ NEVER = frozenset({"Cc", "Cs"})
 """Control characters, and halves of characters."""
 MOST_MEMBERS = 10_000
 """Of an object in a request: each word that is not known there is a complaint of its own, and costs memory."""
+DEEPEST = 100
+"""Levels of lists and objects within each other: what is deeper breaks whoever reads it level by level."""
 MOST_FIELDS = 10_000
 """Of a form: that of a wide table's facts has six a column."""
 NOT_IN_A_LINE = NEVER | {"Zl", "Zp"}
@@ -82,25 +84,30 @@ async def checked(request: Request) -> None:
 
 
 def _all_kept(content: Any) -> bool:
-    rest = [content]
-    while rest:  # no recursion: a request may be as deep as it likes
-        value = rest.pop()
-        if isinstance(value, str):
-            if not can_be_kept(value):
-                return False
-        elif isinstance(value, float):
-            if not math.isfinite(value):
-                raise InvalidParameter(
-                    "a number of the request is not finite: Infinity, NaN and numbers like 1e999 cannot be kept."
-                )
-        elif isinstance(value, FormData):
-            rest += [
-                part for pair in value.multi_items() for part in pair if not isinstance(part, UploadFile)
-            ]
-        elif isinstance(value, dict):
-            if len(value) > MOST_MEMBERS:
-                raise InvalidParameter(f"an object of the request has more than {MOST_MEMBERS} members.")
-            rest += [part for pair in value.items() for part in pair]
-        elif isinstance(value, list):
-            rest += value
+    level, deep = [content], 0
+    while level:  # no recursion: a request may be as deep as it likes
+        if deep > DEEPEST:
+            raise InvalidParameter(
+                f"the request has more than {DEEPEST} lists and objects within each other."
+            )
+        rest, level, deep = level, [], deep + 1
+        for value in rest:
+            if isinstance(value, str):
+                if not can_be_kept(value):
+                    return False
+            elif isinstance(value, float):
+                if not math.isfinite(value):
+                    raise InvalidParameter(
+                        "a number of the request is not finite: Infinity, NaN and numbers like 1e999 cannot be kept."
+                    )
+            elif isinstance(value, FormData):
+                level += [
+                    part for pair in value.multi_items() for part in pair if not isinstance(part, UploadFile)
+                ]
+            elif isinstance(value, dict):
+                if len(value) > MOST_MEMBERS:
+                    raise InvalidParameter(f"an object of the request has more than {MOST_MEMBERS} members.")
+                level += [part for pair in value.items() for part in pair]
+            elif isinstance(value, list):
+                level += value
     return True

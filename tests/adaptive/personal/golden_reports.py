@@ -63,6 +63,23 @@ def reports() -> dict[str, PrivacyReport]:
     }
 
 
+def categories() -> PrivacyReport:
+    """With a column of categories between two of numbers; in a golden file of its own, since it came later."""
+    fields = Fields(
+        ("age", "\"sex\" = 'f'", "\"sex\" = 'm'", "school"),
+        "target",
+        Labels("classes", ("no", "yes")),
+        0.9,
+        False,
+        0.3,
+        ((18.0, 90.0), (-1.0, 1.0), (-1.0, 1.0), (0.0, 22.0)),
+        (("age", None), ("sex", ("f", "m")), ("school", None)),
+    )
+    theta = (0.8, -1.3, 0.25, 0.1, 0.4)
+    numbers = (4.0, 2.5, 3.8, 11.7, 1e-8, 3e-7, 1e-14)
+    return PrivacyReport([PerturbedObjective(fields, Slope("logistic", 0.5), theta, "gaussian", *numbers)])
+
+
 def records(count: int, seed: int = 0) -> dict[str, np.ndarray]:
     """Some within the bounds, some beyond, some on the border."""
     rng = np.random.default_rng(seed)

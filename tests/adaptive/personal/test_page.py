@@ -11,7 +11,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.adaptive.personal.worst_case import WorstCase
-from tests.adaptive.personal.golden_reports import records, reports, targets
+from tests.adaptive.personal.golden_reports import categories, records, reports, targets
 from tests.browser import browser as browser
 from tests.browser import page as page
 
@@ -66,6 +66,28 @@ def test_typing_a_record(page: Any, tmp_path: Path) -> None:
     assert f"ε = {up(report.epsilon(person, people=math.inf, member=False))}" in page.inner_text("#answer")
     page.fill("#field0", "")
     assert "Fill in" in page.inner_text("#answer")
+    assert page.problems == []
+
+
+def test_categories(page: Any, tmp_path: Path) -> None:
+    """A list to choose from for a column of categories, and the numbers of Python for each of them."""
+    report, path = categories(), tmp_path / "report.html"
+    report.save(path)
+    page.goto(path.as_uri())
+    for n, sex in enumerate(("f", "m", "another")):
+        person = {"age": 40.0, "sex": sex, "school": 12.0, "target": "yes"}
+        for member in (True, False, None):
+            found = page.evaluate(
+                "([p, m]) => privacyReport.epsilon(p, 'one', m)",
+                [{**person, "sex": n if n < 2 else -1, "target": 1}, member],
+            )
+            assert found == pytest.approx(report.epsilon(person, member=member), rel=1e-9)
+    page.fill("#field0", "40")
+    page.fill("#field2", "12")
+    page.select_option("#field3", label="yes")
+    assert "Fill in" in page.inner_text("#answer")  # nor is a category chosen for anybody
+    page.select_option("#field1", label="m")
+    assert f"ε = {up(report.epsilon({**person, 'sex': 'm'}))}" in page.inner_text("#answer")
     assert page.problems == []
 
 

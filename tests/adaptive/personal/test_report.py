@@ -8,13 +8,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dalenius as dp
 from dalenius.adaptive import PrivacyReport
 from dalenius.adaptive.personal.worst_case import WorstCase
 from dalenius.errors import InvalidParameter
-from tests.adaptive.personal.golden_reports import NAMES, records, reports, targets
+from tests.adaptive.personal.golden_reports import NAMES, categories, records, reports, targets
 
 GOLDEN = [Path(__file__).parent / "golden" / f"reports-v1{more}.json" for more in ("", "-weights")]
 
@@ -35,6 +36,15 @@ def test_golden(name: str) -> None:
     some = {**records(5), "target": targets(name, 5)}
     np.testing.assert_allclose(report.epsilon(some), kept["one"], rtol=1e-9)
     np.testing.assert_allclose(report.epsilon(some, people=math.inf), kept["everyone"], rtol=1e-9)
+
+
+def test_golden_categories() -> None:
+    kept = json.loads((GOLDEN[0].parent / "reports-v1-categories.json").read_text())
+    report = PrivacyReport.from_json(kept["text"])
+    assert report == categories()
+    assert report.to_json() == kept["text"]
+    some = {"age": [40, 95], "sex": ["m", "x"], "school": [12.0, 3.0], "target": ["yes", "no"]}
+    np.testing.assert_allclose(report.epsilon(pd.DataFrame(some)), kept["one"], rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", reports())

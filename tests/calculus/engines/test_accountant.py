@@ -485,6 +485,32 @@ def test_strongly_negative_epsilons() -> None:
             assert bounds.upper >= 1.0 - 1e-15
 
 
+@pytest.mark.parametrize(("p", "q", "n"), [(7.23e-300, 0.16, 2), (5e-324, 2.6e-7, 5), (1e-200, 0.5, 3)])
+def test_as_near_the_largest_loss_as_floats_tell(p: float, q: float, n: int) -> None:
+    """A lower bound was the product of two numbers below 0 where roundings exceed what is left, and above the truth."""
+    run = losses.from_pair([p, 1.0], [q, 1.0 - q]) * n
+    rest = mpmath.mpf(1.0 - q)
+    largest = float(-n * mpmath.log(rest))
+    for epsilon in (
+        largest * (1 - 1e-6),
+        largest * (1 - 1e-12),
+        largest,
+        largest * (1 + 1e-12),
+        largest + 1e-9,
+    ):
+        truth = max(0.0, 1 - mpmath.exp(epsilon) * rest**n)
+        low, high = run.remove.delta(epsilon)
+        assert low <= truth <= high <= truth + 1e-10
+    low, high = run.remove.epsilon(1e-30)
+    assert low <= largest <= high <= low + 1e-10
+
+
+def test_probabilities_that_underflow_together() -> None:
+    run = losses.from_pair([8e-197, 1.0], [5e-324, 1.0]) * 10
+    assert run.total_variation() < 1e-10
+    assert run.epsilon(1e-9) == 0.0
+
+
 def test_large_losses() -> None:
     for loss in (losses.pure(1e3), losses.laplace(1e-3), losses.gaussian(0.02), losses.pure(30.0) * 40):
         low, high = loss.epsilon_bounds(1e-6)

@@ -298,3 +298,32 @@ def test_masses_are_as_good_as_said(mu: float, rate: float, added: bool) -> None
     assert abs(log_p - truth[0]) <= off
     assert abs(ratio - truth[1]) <= off
     assert off <= 1e-9 * (abs(log_p) + abs(ratio))
+
+
+@pytest.mark.parametrize("side", ["remove", "add"])
+@pytest.mark.parametrize("rate", [0.999, 1 - 1e-9, 1 - 1e-12])
+def test_samples_that_leave_hardly_anyone_out(rate: float, side: str) -> None:
+    """They were not cut, and a few Laplace releases beside one took seconds for a bracket 40 % wide."""
+    beside = losses.poisson_sampled(losses.laplace(3.5), 0.5) * 7
+    run = losses.poisson_sampled(losses.gaussian(19.0), rate) + beside
+    whole = getattr(losses.gaussian(19.0) + beside, side)
+    low, high = getattr(run, side).epsilon(1e-30)
+    assert high - low < 1e-9 * high
+    assert low <= whole.epsilon(1e-30).upper
+    assert high >= whole.epsilon(1e-30).lower * (1 - 2 * (1 - rate))
+
+
+@pytest.mark.parametrize("gap", [1e-12, 1e-6, 0.25])
+def test_one_such_sample_far_out_in_the_add_direction(gap: float) -> None:
+    """What is left of exp(-epsilon) beside 1 - rate is the difference of floats, not of what they are below 1."""
+    rate, mu = 1.0 - gap, 2.5
+    one = losses.poisson_sampled(losses.gaussian(1 / mu), rate).add
+    with mpmath.workdps(40):
+        g = mpmath.mpf(rate)
+        for epsilon in (0.6, -0.97 * math.log(1 - rate), -0.9999 * math.log(1 - rate)):
+            a = mpmath.exp(epsilon)
+            x = mpmath.log((1 / a - 1 + g) / g) / mu + mpmath.mpf(mu) / 2
+            truth = mpmath.ncdf(x) - a * ((1 - g) * mpmath.ncdf(x) + g * mpmath.ncdf(x - mu))
+            low, high = one.delta(epsilon)
+            assert low <= truth <= high
+            assert high - low < 1e-8 * high

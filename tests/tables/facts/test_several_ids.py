@@ -165,7 +165,10 @@ def test_one_column_in_a_list_is_that_column() -> None:
 
 
 def test_a_column_that_is_not_there_or_of_another_type() -> None:
-    with pytest.raises(QueryRefused, match=r"no column \"DATE_TRUNC.*made where the data is: a view"):
+    with pytest.raises(
+        QueryRefused,
+        match=r"no column \"DATE_TRUNC.*made where the data is: a view, or a column of the data frame",
+    ):
         session(unit=dp.Unit(["id", "DATE_TRUNC('month', day)"], max_rows=1))
     days = pd.DataFrame({"id": [1], "day": [datetime.date(2024, 1, 1)], "pay": [1.5]})
     for columns, said in (

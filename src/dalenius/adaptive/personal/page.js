@@ -21,11 +21,17 @@ function labelOf(labels, given) {
 }
 
 function rowOf(fields, record) {
-  let row = fields.features.map((name) => record[name]);
-  if (fields.bounds !== null)
+  const columns = fields.columns ?? fields.features.map((name) => ({ name, categories: null })), ends = fields.ends ?? fields.bounds;
+  let place = 0;
+  let row = columns.flatMap(({ categories }, n) => {
+    const name = categories === null ? fields.features[place] : columns[n].name;
+    place += categories === null ? 1 : categories.length;
+    return categories === null ? [record[name]] : categories.map((_, k) => (record[name] === k ? 1 : 0)); // the form says which
+  });
+  if (ends !== null)
     row = row.map((v, n) => {
-      const [low, high] = fields.bounds[n], half = high / 2 - low / 2;
-      return (clip(v, low, high) - (low + half)) / half / Math.sqrt(row.length);
+      const [low, high] = ends[n], half = high / 2 - low / 2;
+      return (clip(v, low, high) - (low + half)) / half / Math.sqrt(columns.length);
     });
   const most = Math.max(...row.map(Math.abs)), scale = most > 0 ? most : 1;
   const size = scale * length(row.map((v) => v / scale));

@@ -11,6 +11,7 @@ import hashlib
 import html
 import json
 import math
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +104,7 @@ def data(report: PrivacyReport, failure: float) -> dict[str, JSON]:
     return {"releases": _plain(releases), "statements": _plain(statements), "failure": failure}
 
 
-NAMES = ("features", "target", "name", "kind", "noise", "negative", "positive")
+NAMES = ("features", "target", "name", "kind", "noise", "negative", "positive", "categories")
 """Words whose values are text or a list of it, and stay so."""
 
 
@@ -144,28 +145,31 @@ def _meanings(fields: Fields) -> list[tuple[str, Any]]:
     """What the form's value stands for: a number, or which of two classes. For 0 and 1 that is the same."""
     kind, values = fields.labels.kind, fields.labels.values
     plain = kind != "classes" or values == (0, 1)
-    return [*((name, None) for name in fields.features), (fields.target, None if plain else values)]
+    return [*fields.asked, (fields.target, None if plain else values)]
 
 
 def _controls(fields: Fields) -> list[tuple[str, str]]:
-    found = []
-    for place, name in enumerate(fields.features):
-        hint = ""
-        if fields.bounds is not None:
-            low, high = fields.bounds[place]
-            hint = f' placeholder="{low:g} to {high:g}"'
+    found, ends = [], iter(fields.bounds or [None] * len(fields.features))
+    for name, listed in fields.asked:
+        pair, *_ = [next(ends) for _ in listed or (None,)]
+        if listed is not None:
+            found.append((name, _choice(name, [*enumerate(listed), (-1, "another")])))
+            continue
+        hint = "" if pair is None else f' placeholder="{pair[0]:g} to {pair[1]:g}"'
         found.append((name, _number(name, hint)))
     target, (low, high) = fields.target, fields.labels.values
     if fields.labels.kind == "classes":
-        # Nothing is chosen beforehand: a bound for somebody else's label would look like one's own.
-        options = '<option value="">choose</option>' + "".join(
-            f'<option value="{n}">{_text(label)}</option>' for n, label in enumerate(fields.labels.values)
-        )
-        found.append((target, f'<select id="field{{n}}" data-field="{_text(target)}">{options}</select>'))
+        found.append((target, _choice(target, enumerate(fields.labels.values))))
     else:
         least = ' data-least="0"' if fields.labels.kind == "counts" else ""
         found.append((target, _number(target, f' placeholder="{low:g} to {high:g}"{least}')))
     return found
+
+
+def _choice(name: str, options: Iterable[tuple[int, Any]]) -> str:
+    """Nothing is chosen beforehand: a bound for somebody else's value would look like one's own."""
+    listed = "".join(f'<option value="{n}">{_text(value)}</option>' for n, value in options)
+    return f'<select id="field{{n}}" data-field="{_text(name)}"><option value="">choose</option>{listed}</select>'
 
 
 def _number(name: str, hint: str) -> str:

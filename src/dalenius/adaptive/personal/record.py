@@ -68,6 +68,9 @@ class Fields:
 
     `bounds` are those of the features where they were mapped to [-1, 1]/sqrt(d) first; rows then have norm `row_norm`
     at most (`normalize`: exactly), and a constant column follows, if it is not 0.
+
+    `columns`, where some features are the categories of one column, a 1 among zeros: every column's name, and its
+    categories or None. A person is asked for the column, and d is the number of columns.
     """
 
     features: tuple[str, ...]
@@ -77,9 +80,16 @@ class Fields:
     normalize: bool
     constant: float
     bounds: tuple[tuple[float, float], ...] | None = None
+    columns: tuple[tuple[str, tuple[Any, ...] | None], ...] | None = None
 
     def __post_init__(self) -> None:
         checks.positive("row_norm", self.row_norm)
+        if self.columns is not None:
+            numbers = sum(1 if listed is None else len(listed) for _, listed in self.columns)
+            if numbers != len(self.features) or self.bounds is None:
+                raise InvalidParameter(
+                    "columns with categories need a feature, and bounds, for each of them."
+                )
         checks.nonnegative("constant", self.constant)
         if not self.features or (self.bounds is not None and len(self.bounds) != len(self.features)):
             raise InvalidParameter("a record needs features, and bounds for all of them or for none.")
@@ -90,7 +100,7 @@ class Fields:
     def rows(self, given: Any) -> Reals:
         """The rows as the fit saw them, the constant column included."""
         if isinstance(given, Mapping) or hasattr(given, "columns"):
-            given = _beside([self._column(given, name) for name in self.features])
+            given = _beside(self._numbers(given))
         table = np.atleast_2d(_finite(given, "the record"))
         if table.ndim != 2 or table.shape[1] != len(self.features):
             raise InvalidParameter(
@@ -100,7 +110,7 @@ class Fields:
         if self.bounds is not None:
             low, high = np.array(self.bounds).T
             half = high / 2 - low / 2
-            table = (np.clip(table, low, high) - (low + half)) / half / np.sqrt(len(low))
+            table = (np.clip(table, low, high) - (low + half)) / half / np.sqrt(len(self.columns or low))
         largest = np.abs(table).max(axis=1)
         scale = np.where(largest > 0, largest, 1.0)
         size = scale * np.linalg.norm(table / scale[:, None], axis=1)
@@ -120,11 +130,42 @@ class Fields:
             raise InvalidParameter(f"there are {len(rows)} records and labels of shape {labels.shape}.")
         return rows, labels
 
+    def _numbers(self, given: Any) -> list[Any]:
+        """The features by their names: numbers, and a 1 for each category among zeros."""
+        parts = []
+        for column, listed in self.asked:
+            if listed is None:
+                parts.append(self._column(given, column))
+                continue
+            values = np.atleast_1d(np.asarray(self._column(given, column), dtype=object))
+            if any(value is None or value != value for value in values):
+                raise InvalidParameter(
+                    f"the record has no value of {column!r}: such records were left out of the fit."
+                )
+            parts += [np.array([float(value == category) for value in values]) for category in listed]
+        return parts
+
     @staticmethod
     def _column(given: Any, name: str) -> Any:
-        if name not in given:
-            raise InvalidParameter(f"the record has no {name!r}, which the fit used.")
-        return np.asarray(given[name])
+        if name in given:
+            return np.asarray(given[name])
+        # An expression may be written without the quotes that its canonical text has.
+        same = [other for other in given if str(other).replace('"', "") == name.replace('"', "")]
+        if len(same) != 1:
+            hint = "; a condition is 1 where it holds, 0 elsewhere" if not name.isidentifier() else ""
+            raise InvalidParameter(f"the record has no {name!r}, which the fit used{hint}.")
+        return np.asarray(given[same[0]])
+
+    @property
+    def asked(self) -> list[tuple[str, tuple[Any, ...] | None]]:
+        """What a person is asked for: names, with the categories of those that have some."""
+        if self.columns is None:
+            return [(name, None) for name in self.features]
+        features, found = iter(self.features), []
+        for name, listed in self.columns:
+            own = [next(features) for _ in listed or (None,)]
+            found.append((own[0] if listed is None else name, listed))
+        return found
 
     @property
     def size(self) -> int:
@@ -138,12 +179,24 @@ class Fields:
             "row_norm": exact(self.row_norm),
             "normalize": self.normalize,
             "constant": exact(self.constant),
-            "bounds": None if self.bounds is None else [[exact(end) for end in pair] for pair in self.bounds],
+            **self._ends(),
         }
+
+    def _ends(self) -> dict[str, JSON]:
+        """`bounds`; of columns with categories by another word, so that nobody who reads that one takes it for all."""
+        ends = None if self.bounds is None else [[exact(end) for end in pair] for pair in self.bounds]
+        if self.columns is None:
+            return {"bounds": ends}
+        told: list[JSON] = [
+            {"name": name, "categories": None if listed is None else [_label(value) for value in listed]}
+            for name, listed in self.columns
+        ]
+        return {"ends": ends, "columns": told}
 
     @classmethod
     def from_record(cls, record: Mapping[str, JSON]) -> Fields:
-        bounds = record["bounds"]
+        columns = record.get("columns")
+        bounds = record["bounds"] if columns is None else record["ends"]
         return cls(
             tuple(str(name) for name in record["features"]),
             str(record["target"]),
@@ -152,6 +205,7 @@ class Fields:
             bool(record["normalize"]),
             float(record["constant"]),
             None if bounds is None else tuple((float(low), float(high)) for low, high in bounds),
+            None if columns is None else tuple(map(_read_column, columns)),
         )
 
 
@@ -183,6 +237,11 @@ def _label(value: Any) -> JSON:
     if isinstance(value, bool | int | str):
         return value
     raise InvalidParameter(f"a label of type {type(value).__name__} cannot be written down.")
+
+
+def _read_column(record: Mapping[str, JSON]) -> tuple[str, tuple[Any, ...] | None]:
+    listed = record["categories"]
+    return str(record["name"]), None if listed is None else tuple(map(_read_label, listed))
 
 
 def _read_label(record: JSON) -> Any:

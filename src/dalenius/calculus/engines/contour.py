@@ -331,9 +331,9 @@ class Contour:
         if not math.isfinite(value + slack):  # nothing is known
             return Bounds(0.0, math.inf)
         total = self.exponent + exponent
-        relative = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
-        upper = (value + slack) * (1 + relative)
-        lower = (value - slack) * (1 - relative)
+        # Near the largest loss the exponents may be so large that their roundings are no longer small.
+        grown = math.exp(min(8 * UNIT * (self.size_of_exponent + abs(exponent) + 4), 700.0))
+        upper, lower = (value + slack) * grown, (value - slack) / grown
         high = exp_up(total + math.log(upper)) if upper > 0 else TINY
         low = math.exp(min(total + math.log(lower), 0.0)) if lower > 0 else 0.0
         return Bounds(low, high)

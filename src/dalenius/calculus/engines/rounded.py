@@ -34,6 +34,9 @@ POINTS = 2**17
 kept, some 200 MB for one sum. What needs a finer lattice has a wider bracket.
 """
 
+FEWEST = 8
+"""Moments without which no saddle is sought."""
+
 LEAST = -140.0
 """log of the least delta the lattice is laid out for; tails of that size are counted as lost."""
 
@@ -41,11 +44,15 @@ LEAST = -140.0
 class RoundedSum:
     """Terms on one lattice, chosen for the delta found near one epsilon."""
 
-    def __init__(self, terms: Terms, epsilon: float) -> None:
-        coarse = tuple((rounded_roughly(pair), n) for pair, n in terms)
-        moments = Moments(coarse)
+    @classmethod
+    def of(cls, terms: Terms, epsilon: float) -> RoundedSum | None:
+        """None where the sum is so large that no float holds its moments."""
+        moments = Moments(tuple((rounded_roughly(pair), n) for pair, n in terms))
+        return cls(terms, epsilon, moments) if np.isfinite(moments.k).sum() >= FEWEST else None
+
+    def __init__(self, terms: Terms, epsilon: float, moments: Moments) -> None:
         saddle = moments.saddle(epsilon)
-        self.log_delta = max(saddle.log_delta, LEAST)
+        self.log_delta = min(max(saddle.log_delta, LEAST), 0.0)
         self.count = sum(n for _, n in terms)
         spare = max(10.0 ** math.floor(self.log_delta / math.log(10) - 12 - math.log10(self.count)), 1e-300)
         ends = [support(pair, spare) for pair, _ in terms]

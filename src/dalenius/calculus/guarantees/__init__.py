@@ -119,5 +119,7 @@ def filter_of(promise: object, adjacency: Adjacency = ADD_REMOVE, reserve: Reser
     Cost(zcdp: rho 0.0625)
     """
     if not isinstance(promise, Guarantee):
-        raise InvalidParameter(f"the budget is {promise!r}; it must be {budgets()}.")
+        raise InvalidParameter(
+            f"the budget is {promise!r}; it must be {budgets()}: dp.ApproxDP(1.0, 1e-6), for instance."
+        )
     return promise.filter(checked_adjacency(adjacency), reserve)

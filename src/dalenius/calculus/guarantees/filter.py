@@ -168,8 +168,11 @@ class Filter(ABC):
         if not isinstance(found, self.prices):
             names = checks.either([kind.__name__ for kind in self.prices])
             implied = budget.as_budget() if hasattr(budget, "as_budget") else None
-            hint = f" {implied!r} implies it." if isinstance(implied, self.prices) else ""
-            if not isinstance(budget, Guarantee):
+            if isinstance(implied, self.prices):
+                hint = f" {implied!r} implies it."
+            elif isinstance(budget, Guarantee):
+                hint = f" Write one of its kind: {self._like_promise(None)}."
+            else:
                 hint = f" Write it as a promise: {self._like_promise(budget)}."
             raise InvalidParameter(
                 f"this session's budget is {self.promise!r}, so a release is paid in {names}, not {budget!r}.{hint}"

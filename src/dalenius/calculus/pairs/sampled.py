@@ -72,11 +72,18 @@ class SampledPair(Pair):
             y = math.expm1(sign * epsilon) / self.rate
             rest = 1.0 + y
             error = 8 * UNIT * (1.0 + abs(y) * (1.0 + abs(epsilon)))
+            near_one = self.rate > 0.5 and sign * epsilon < -0.5
+            if (
+                near_one
+            ):  # then 1 - rate is exact, and what is left of exp(epsilon) beside it keeps its digits
+                left = math.exp(sign * epsilon)
+                rest = (left - (1.0 - self.rate)) / self.rate
+                error = 8 * UNIT * (left / self.rate + abs(rest))
             if rest <= 2 * error:  # at or beyond the end of the range
                 most = self.rate * alpha * max(0.0, rest + error)
                 gap = -math.expm1(epsilon)
                 return Bounds(0.0, most) if self.added else Bounds(gap * (1 - 4 * UNIT), gap + 4 * error)
-            inner, blur = sign * math.log1p(y), error / rest
+            inner, blur = sign * (math.log(rest) if near_one else math.log1p(y)), error / rest
         factor = self.rate * alpha * rest if self.added else self.rate
         wobble = blur + 8 * UNIT * abs(inner)
         high, low = self.base.delta(inner - wobble), self.base.delta(inner + wobble)

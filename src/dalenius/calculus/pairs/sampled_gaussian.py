@@ -32,10 +32,8 @@ FAR_TILT = 1e5
 """From this tilt on, times mu, the trapezoid rule takes too many nodes."""
 FARTHEST = 15.0
 """Outcomes further out than this many standard deviations need no cut."""
-MOST_CUT = 0.99
-"""Above this rate the law is not cut: nearly every step samples."""
 LEAST_CUT = 1e-100
-"""Nor below this mu, whose square is hardly a float."""
+"""Below this mu, whose square is hardly a float, the law is not cut."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ class SampledGaussianPair(SampledPair):
     @cached_property
     def _whole(self) -> SoftPart | None:
         """The law itself as a part without cuts, in the add direction: its panels bear any tilt."""
-        if not self.added or self.rate > MOST_CUT:
+        if not self.added:
             return None
         return SoftPart(SoftCuts(self.base.mu, self.rate, True, 16.0), None, None)
 
@@ -113,7 +111,7 @@ class SampledGaussianPair(SampledPair):
 
     def _cuts(self, level: float) -> Cuts | None:
         mu = self.base.mu
-        if self.rate > MOST_CUT or mu < LEAST_CUT or not 0 < level < math.inf:
+        if mu < LEAST_CUT or not 0 < level < math.inf:
             return None
         place = min(SoftCuts(mu, self.rate, self.added, 1.0).place(level), FARTHEST + mu)
         return SoftCuts(mu, self.rate, self.added, min(max(16.0, 2.0 * place / mu, 4.0 / mu**2), 3000.0))

@@ -14,7 +14,7 @@ from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Cuts, Reals, Tilted
 from dalenius.calculus.pairs.panels import NODES, Panels, panels
-from dalenius.calculus.pairs.sampled_gaussian import FAR_APART, FARTHEST, MOST_CUT, SampledGaussianPair
+from dalenius.calculus.pairs.sampled_gaussian import FAR_APART, FARTHEST, SampledGaussianPair
 from dalenius.calculus.pairs.soft_halves import HalvesCuts, SoftHalves
 from dalenius.calculus.pairs.subset import SubsetPair
 
@@ -42,7 +42,7 @@ class SubsetGaussianPair(SubsetPair):
     @cached_property
     def _whole(self) -> SoftHalves | None:
         """The law as a part without cuts: its panels follow the loss."""
-        if self.inner.rate > MOST_CUT or self._mu > FAR_APART:
+        if self._mu > FAR_APART:
             return None
         return SoftHalves(HalvesCuts(self._mu, self.inner.rate, 16.0), None, None)
 
@@ -95,7 +95,7 @@ class SubsetGaussianPair(SubsetPair):
     def cuts(self, level: float) -> Cuts | None:
         """Cuts as sharp as those of the Poisson sample, and so sharp that they leave nothing of what is close to 0."""
         mu, rate = self._mu, self.inner.rate
-        if rate > MOST_CUT or mu > FAR_APART or not 0 < level < math.inf:
+        if mu > FAR_APART or not 0 < level < math.inf:
             return None
         place = min(HalvesCuts(mu, rate, 1.0).place(level), FARTHEST + mu)
         v = max(mu * (place - mu / 2), 1e-9)

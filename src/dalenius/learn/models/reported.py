@@ -60,12 +60,13 @@ def release_of(
     rows: int = 1,
     row_rounding: float = 0.0,
     label_rounding: float = 0.0,
+    columns: tuple[tuple[str, tuple[Any, ...] | None], ...] | None = None,
 ) -> Release:
     """The fit as a release: by objective perturbation, or from noisy statistics; of another kind, the worst case.
 
     features, target: what a person is asked for. bounds: those of the features, where they were mapped to [-1,
     1]/sqrt(d) before the fit. rows: how many rows of the data one person may have. row_rounding, label_rounding: how
-    far rows and labels may have been moved before the fit.
+    far rows and labels may have been moved before the fit. columns: where some features are categories (`Fields`).
     """
     plan = model._plan() if hasattr(model, "_plan") else None
     if not isinstance(plan, ObjectivePerturbation | PureObjectivePerturbation | NoisyStatistics):
@@ -82,6 +83,7 @@ def release_of(
         model.rows == "normalize",
         constant,
         None if bounds is None else tuple((float(low), float(high)) for low, high in bounds),
+        columns,
     )
     if isinstance(plan, NoisyStatistics):
         gram, product = plan.noise(fields.size)

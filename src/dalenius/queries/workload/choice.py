@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.habits import absent
 from dalenius.errors import InvalidParameter
 from dalenius.queries.workload.factors import Identity
 from dalenius.queries.workload.parts import Product
@@ -91,6 +92,12 @@ class Choice:
     why: str
     table: tuple[Line, ...]
 
+    if not TYPE_CHECKING:  # with it type checkers would take every name for one that is there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hints = {"release": "what was chosen releases: choice.mechanism.release(table)"}
+            raise absent("a choice", name, dir(type(self)), hints)
+
     def __str__(self) -> str:
         width = max(len(line.name) for line in self.table)
         lines = [f"{line.name:{width}}  {_shown(line.error):>10}  {line.note}" for line in self.table]
@@ -103,7 +110,8 @@ def choose(
     """See `Workload.best`."""
     if not isinstance(guarantee, Guarantee):
         raise InvalidParameter.of(
-            "guarantee", f"guarantee is {checks.shown(guarantee)}; it must be a guarantee."
+            "guarantee",
+            f"guarantee is {checks.shown(guarantee)}; it must be a guarantee: dp.ZCDP(0.1), for instance.",
         )
     rows = checks.count("n", n, least=1)
     checked_adjacency(adjacency)

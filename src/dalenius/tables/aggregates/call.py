@@ -138,7 +138,8 @@ def _number(tree: Any) -> float:
         sign = -sign if isinstance(tree, exp.Neg) else sign
         tree = tree.this
     if not isinstance(tree, exp.Literal) or tree.is_string:
-        raise QueryRefused(f"{written(tree)} must be a number.")
+        hint = f" Text is written in single quotes: '{tree.name}'." if isinstance(tree, exp.Column) else ""
+        raise QueryRefused(f"{written(tree)} must be a number.{hint}")
     return sign * float(tree.this)
 
 

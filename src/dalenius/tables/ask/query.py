@@ -57,11 +57,19 @@ HINTS = {
     ),
     **dict.fromkeys(["aggregate", "select"], AGGREGATES),
     **dict.fromkeys(
+        ["nrow", "shape", "size"], "how many rows there are is an answer, too: agg(n=dp.count())"
+    ),
+    **dict.fromkeys(
+        ["crosstab", "pivot", "pivot_table"],
+        "write session.cross_table(session.table.cube('sex', 'town').agg(n=dp.count()), budget)",
+    ),
+    **dict.fromkeys(
         ["assign", "mutate", "withColumn", "with_column"], "write with_columns(decade='FLOOR(age / 10)')"
     ),
     **dict.fromkeys(["query", "where"], "write filter('age >= 18')"),
     "groupBy": "write group_by('town', keys=[...])",
     "groupby": "write group_by('town', keys=[...])",
+    "value_counts": "write group_by('town', keys=[...]).agg(n=dp.count())",
     "merge": "write join (private tables of one session) or join_public",
 }
 """What other libraries call what a table can do, or cannot."""
@@ -454,8 +462,8 @@ class Table:
             if listed is None:
                 raise QueryRefused(
                     f"group_by({name!r}) needs keys: the groups must be public. List them (keys=[...]; of dates "
-                    "keys=dp.months('2023-01', '2024-12')), give a public table, state the column's categories in the "
-                    "schema, or use keys=dp.discover(), which costs budget."
+                    "keys=dp.months('2023-01', '2024-12'); from a shell --keys a,b), give a public table, state the "
+                    "column's categories in the schema, or use keys=dp.discover(), which costs budget."
                 )
             categories[name] = listed
         return categories

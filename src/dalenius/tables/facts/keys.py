@@ -201,7 +201,9 @@ def _checked(columns: tuple[str, ...], rows: Iterable[Any]) -> Keys:
     for row in made:
         if len(row) != len(columns):
             raise InvalidParameter(
-                f"the key {row!r} has {len(row)} parts; the grouping columns are {', '.join(map(repr, columns))}."
+                f"the key {row!r} has {len(row)} part{'s' * (len(row) != 1)}; the grouping columns are "
+                f"{', '.join(map(repr, columns))}. Give each key as a tuple of {len(columns)}, or the values of each "
+                f"column, which are combined: keys={{{', '.join(f'{name!r}: [...]' for name in columns)}}}."
             )
         if any(value is None for value in row):
             raise InvalidParameter(

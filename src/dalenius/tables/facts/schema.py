@@ -84,7 +84,8 @@ MEANT: Mapping[str, Kind] = {
 
 HOW_TO_DECLARE = (
     'declare nulls="drop" (rows without a value are left out), impute(constant), or nulls="never" '
-    "(the data has none), in the aggregate, in the column's description or for the whole schema"
+    "(the data has none): in the aggregate, for its own argument, in the column's description, or for all columns, "
+    'dp.Session(..., schema=dp.Schema(nulls="drop"))'
 )
 
 
@@ -139,6 +140,11 @@ def bounds_of(given: object, of: str) -> tuple[float, float] | None:
     pair = tuple(given)
     if len(pair) != 2:
         raise InvalidParameter(f"the bounds of {of} are {pair!r}; they must be a pair (lower, upper).")
+    if any(isinstance(end, str | datetime.date) for end in pair):
+        raise InvalidParameter(
+            f"the bounds of {of} are {pair!r}; each must be a finite number. Of a date, count days: "
+            "dp.mean(\"DATE_DIFF('day', DATE '2024-01-01', day)\", bounds=(0, 366))."
+        )
     # Minus zero is zero: the same question must not have two texts.
     lower = number(f"the lower bound of {of}", pair[0]) + 0.0
     upper = number(f"the upper bound of {of}", pair[1]) + 0.0

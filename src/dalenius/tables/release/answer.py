@@ -43,6 +43,9 @@ CUT = (
 
 
 HINTS = {
+    **dict.fromkeys(["df", "to_frame"], "write to_pandas() or to_polars()"),
+    "to_json": "write to_dict(), or to_pandas().to_json(...)",
+    "to_latex": "write to_markdown(), or to_pandas().to_latex()",
     "estimate": "an answer has columns, each with its own: answer['n'].estimate",
     "to_df": "write to_pandas() or to_polars()",
     "to_excel": "write to_csv('table.csv', for_spreadsheets=True), or to_pandas().to_excel(...)",

@@ -6,15 +6,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from dalenius.core.habits import absent
 from dalenius.errors import InvalidParameter
 from dalenius.intervals.laws import Noisy
 from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.measures.measure import Measure
-from dalenius.tables.release.answer import Answer, share_column
+from dalenius.tables.release.answer import HINTS, Answer, share_column
 from dalenius.tables.release.contradictions import FALSE_ALARM, contradict, log_chances
 from dalenius.tables.release.reconcile import Columns, Margins, whole
 from dalenius.tables.release.sheet import ADD_UP, Shaped, Sheet
@@ -44,6 +45,11 @@ class CrossTable(Sheet):
     asked: CubeQuery
     answers: tuple[Answer, ...]
     """One for each margin, the cells first."""
+
+    if not TYPE_CHECKING:  # with it type checkers would take every name for one that is there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise absent("a cross-table", name, dir(type(self)), HINTS)
 
     @classmethod
     def of(cls, asked: CubeQuery, answers: Iterable[Answer]) -> CrossTable:

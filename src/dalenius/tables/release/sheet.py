@@ -151,16 +151,24 @@ class Sheet(ABC):
         columns = [blank(column) for column in self.columns]
         return Shaped(self.names, self.keys, columns, f"{self.note} Not shown where {by} is below {least:g}.")
 
-    def wide(self, name: str, across: str | None = None) -> Sheet:
+    def wide(self, name: str | None = None, across: str | None = None) -> Sheet:
         """One column with a row for each value of the other keys and a column for each value of `across`.
 
-        across: the last key column, if left out. A combination that is not there is shown without numbers.
+        name: the only column there is, if left out. across: the last key column, if left out. A combination that is
+        not there is shown without numbers.
         """
         if len(self.names) < 2:
             raise InvalidParameter(
                 "a table can be made wide if it has at least two key columns; this one has not."
             )
         across = self.names[-1] if across is None else across
+        if name is None:
+            if len(self.columns) != 1:
+                raise InvalidParameter(
+                    f"say which column is made wide, wide({self.columns[0].name!r}): there are "
+                    f"{', '.join(repr(column.name) for column in self.columns)}."
+                )
+            name = self.columns[0].name
         if across not in self.names:
             raise UnknownColumn(
                 f"there is no key column {across!r}; {nearest(str(across), list(self.names))}."
@@ -218,6 +226,12 @@ class Sheet(ABC):
     def to_arrow(self) -> Any:
         """An Arrow table."""
         return pa.table(self.to_dict())
+
+    def to_parquet(self, path: str | Path) -> None:
+        """A Parquet file of the table, as `to_dict` has it."""
+        import pyarrow.parquet as pq
+
+        pq.write_table(self.to_arrow(), path)
 
     def to_csv(self, path: str | Path | None = None, *, for_spreadsheets: bool = False) -> str:
         """The table as CSV text, as `to_dict` has it; also written to a file, if one is named.

@@ -41,6 +41,11 @@ INSTEAD = {
 }
 """What is a number, where this is none."""
 
+UNREAD = (
+    ". If these are numbers, with a decimal point, that a CSV file has beside other signs, such as ?, say so in the "
+    'schema: {{{!r}: {{"type": "number"}}}}; the other signs are then missing values'
+)
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -82,7 +87,10 @@ class Scope:
         """The column meant by a name: exactly, or alone when capitals are ignored."""
         meant = alike(name, self.names)
         if not meant:
-            raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
+            computed = (
+                f" What is computed gets a name first: with_columns(new={name!r})." if "(" in name else ""
+            )
+            raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.{computed}")
         if len(meant) > 1:
             raise QueryRefused(
                 f"{name!r} may mean {' or '.join(map(repr, meant))}; write it with the right capitals."
@@ -159,6 +167,8 @@ class Scope:
             term = replace(term, value=whole, kind="integer", top=1, bottom=0, whole=True)
         if not term.numeric:
             instead = INSTEAD.get(str(term.kind), "")
+            if name in self.fields and term.kind == "text" and self.schema[name].categories is None:
+                instead += UNREAD.format(name)
             raise QueryRefused(f"{what} needs numbers, but {text!r} is of type {term.kind}{instead}.")
         if bounds is None:
             bounds = self._public_bounds(name, condition)
@@ -214,6 +224,11 @@ class Scope:
             if node.table:
                 flat = alike(f"{node.table}.{node.name}", self.names)
                 if len(flat) != 1 or node.args.get("db"):
+                    whole = alike(".".join(part.name for part in node.parts), self.names)
+                    if len(whole) == 1:
+                        raise QueryRefused(
+                            f"the column {whole[0]!r} is written in double quotes, {quoted(whole[0])}."
+                        )
                     raise QueryRefused(f"{written(node)}: name the column alone, without its table.")
                 return exp.column(flat[0], quoted=True)
             return exp.column(self.resolve(node.name), quoted=True)

@@ -247,7 +247,9 @@ def alike(terms: list[Term], what: str) -> list[Term]:
     if len(kinds) > 1 and kinds <= set(NUMERIC):
         return [t if t.kind is None else number(t) for t in terms]
     if len(kinds) > 1:
-        raise QueryRefused(f"{what} mixes {' and '.join(sorted(str(k) for k in kinds))}; use one type.")
+        dated = kinds & {"date", "timestamp"} and kinds & {"integer", "number"}
+        hint = ": a date is written DATE '2024-12-31'" if dated else ""
+        raise QueryRefused(f"{what} mixes {' and '.join(sorted(str(k) for k in kinds))}; use one type{hint}.")
     return terms
 
 

@@ -21,6 +21,7 @@ REFUSED: Mapping[type, str] = {
     exp.ArrayAgg: "a list of values shows rows of the data",
     exp.GroupConcat: "a list of values shows rows of the data",
     exp.AnyValue: "it shows a row of the data",
+    exp.CountIf: "write SUM(age > 30), or PROPORTION(age > 30) for the share",
     exp.First: "it shows a row of the data",
     exp.Last: "it shows a row of the data",
 }

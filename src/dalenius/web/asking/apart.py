@@ -2,15 +2,17 @@
 
 A plan is made of public facts, but that of synthetic data of thirty columns takes a second of a processor, several
 times over from price to job. In the server it would slow everybody down. So all but single questions go to a process
-beside it, one at a time and for so long at most; whoever comes when enough wait is told to come again.
+beside it, one at a time and for so long at most; whoever comes when enough wait is told to come again. Single questions
+are planned in the server, a few at a time (`planning`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dalenius.errors import DaleniusError
@@ -31,6 +33,31 @@ MOST = 8
 """Requests that are planned or wait for it, in one server process."""
 LIGHT = 4000
 """Characters of a question that is planned at once."""
+TURNS = threading.Semaphore(2)
+"""For those that are planned here. More at a time would not be planned sooner, and each keeps the interpreter from what
+is answered without a plan."""
+
+
+@contextlib.contextmanager
+def planning() -> Iterator[None]:
+    """A turn to plan here; refused where none comes for long."""
+    if not TURNS.acquire(timeout=LIMIT):
+        raise _busy()
+    try:
+        yield
+    finally:
+        TURNS.release()
+
+
+def _busy() -> Problem:
+    return Problem(
+        503,
+        "many requests that take long to plan came at the same time.",
+        kind="busy",
+        title="The console has much to plan",
+        fix="Try again in a moment.",
+        headers={"Retry-After": "2"},
+    )
 
 
 def is_weighty(content: Mapping[str, Any]) -> bool:
@@ -69,14 +96,7 @@ class Apart:
     def call(self, function: Callable[..., T], desk: Desk, *given: Any) -> T:
         """What a function of a module gives for a desk like this one, there."""
         if not self._waiting.acquire(blocking=False):
-            raise Problem(
-                503,
-                "many requests that take long to plan came at the same time.",
-                kind="busy",
-                title="The console has much to plan",
-                fix="Try again in a moment.",
-                headers={"Retry-After": "2"},
-            )
+            raise _busy()
         try:
             with self._turn:
                 told = self._told((function, desk.person, desk.dataset, given))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, FastAPI, Header, Path, Query, Response
 from fastapi import Request as HTTPRequest
 from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
 
 from dalenius.session.travel.description import description, standing
 from dalenius.web.asking import downloads
@@ -17,6 +18,7 @@ from dalenius.web.asking.apart import Apart
 from dalenius.web.asking.asked import Desk
 from dalenius.web.jobs.api import TheJobs
 from dalenius.web.people.access import Analyst
+from dalenius.web.quick import quickly
 from dalenius.web.state import TheSettings, TheStore
 
 router = APIRouter(prefix="/api/v1/datasets/{dataset}", tags=["asking"])
@@ -245,7 +247,7 @@ def price(
     status_code=201,
     responses={201: {"model": AnswerShown}, 202: {"model": JobGiven, "description": "It is under way."}},
 )
-def ask(
+async def ask(
     desk: TheDesk,
     asked: Request,
     idempotency_key: Annotated[
@@ -255,9 +257,17 @@ def ask(
             max_length=200,
         ),
     ] = None,
-) -> JSONResponse:
+) -> Any:
     """Ask. What is on record is answered at once and for nothing; all else is charged, and carried out by a job."""
-    status, told = desk.ask(asked.content(), idempotency_key)
+    given = (asked.content(), idempotency_key)
+    at_once = await quickly(_answer, desk.at_once, *given)
+    return at_once or await run_in_threadpool(_answer, desk.ask, *given)
+
+
+def _answer(ask: Callable[..., Any], *given: Any) -> Any:
+    if (found := ask(*given)) is None:
+        return None
+    status, told = found
     shown = AnswerShown(**told) if status == 201 else JobGiven(**told)
     return JSONResponse(shown.model_dump(mode="json", exclude_none=status == 202), status)
 

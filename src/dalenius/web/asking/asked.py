@@ -16,7 +16,7 @@ from dalenius.session.log import printable
 from dalenius.session.session import Session
 from dalenius.session.travel.outcomes import Outcome, as_told, looked_up
 from dalenius.session.travel.requests import Request, read_request
-from dalenius.web.asking.apart import Apart, is_weighty
+from dalenius.web.asking.apart import Apart, is_weighty, planning
 from dalenius.web.asking.at_hand import AT_HAND, Told
 from dalenius.web.asking.kinds import ASKING
 from dalenius.web.asking.shown import shown
@@ -63,11 +63,31 @@ class Desk:
 
         word: by which the request is known again, if it comes twice: it is then carried out once.
         """
+        given = self.at_once(content, word)
+        if given is not None:
+            return given
         if self.apart is not None and is_weighty(content):
-            return self.apart.call(Desk.ask, self, content, word)
-        session = self.session
+            before = self.session
+            status, told, known = self.apart.call(_asked_there, self, content, word)
+            if known is not None and self.session is before:  # what is public was the same there
+                AT_HAND.keep(before, content, known)
+            return status, told
+        return self._claimed(content, word, None)
+
+    def at_once(
+        self, content: Mapping[str, Any], word: str | None = None
+    ) -> tuple[int, dict[str, Any]] | None:
+        """What `ask` gives, where the answer was told lately: without a plan or a look at the ledger, and so whatever
+        else is going on. None where it was not."""
+        told = AT_HAND.get(self.session, content)
+        return None if told is None else self._claimed(content, word, told)
+
+    def _claimed(
+        self, content: Mapping[str, Any], word: str | None, told: Told | None
+    ) -> tuple[int, dict[str, Any]]:
+        """told: what is at hand."""
         if word is None:
-            return self._ask(session, content, None)
+            return self._ask(content, None, told)
         if not 0 < len(word) <= LONGEST_WORD:
             raise InvalidParameter(f"an idempotency key has 1 to {LONGEST_WORD} characters.")
         # What is inside keeps its order: features in another one are another model.
@@ -75,13 +95,13 @@ class Desk:
         with self.store.reading() as connection:
             known = releases.claimed(connection, self.person.id, self.dataset, word)
         if known is not None:
-            return self._again(known, mark)
+            return self._again(known, mark, told)
         try:
-            return self._ask(session, content, (word, mark))
+            return self._ask(content, (word, mark), told)
         except _Taken as taken:  # the same came twice at the same time, and the other was quicker
-            return self._again(taken.claim, mark)
+            return self._again(taken.claim, mark, told)
 
-    def _again(self, known: releases.Claim, mark: str) -> tuple[int, dict[str, Any]]:
+    def _again(self, known: releases.Claim, mark: str, told: Told | None) -> tuple[int, dict[str, Any]]:
         if known.digest != mark:
             raise Problem(
                 422,
@@ -91,29 +111,21 @@ class Desk:
         found = self._asked(known.release)
         if found is not None and found.job is not None:
             return 202, self._told(found, found.job)
+        if found is not None and told is not None and told.key == found.key:
+            return 201, {**told.answer, "id": found.id}
         return 201, self.answer(known.release)
 
     def _ask(
-        self, session: Session, content: Mapping[str, Any], claim: tuple[str, str] | None
+        self, content: Mapping[str, Any], claim: tuple[str, str] | None, told: Told | None
     ) -> tuple[int, dict[str, Any]]:
         """claim: the word of the request and its digest.
 
         Job, history and word are written in one transaction. So there is nothing that is charged and not in the
         history, and no word that stands for a request which somebody was killed reading.
         """
-        told = AT_HAND.get(session, content)
         settled: dict[str, Any] = {}
         if told is None:
-            first = read_request(dict(content), session)
-            settled = {"kind": first.tag, **content, **first.settled(self._told_record(session))}
-            request = read_request(settled, session)
-            found = looked_up(session, request, self._recorded(session), self._expected)
-            said = printable(request.said)[:LONGEST_SAID]
-            key, answer = digest(found.question), None
-            if isinstance(found, Outcome):
-                answer = shown(found, request, "")
-            told = Told(key, request.tag, said, json.dumps(settled), answer)
-            AT_HAND.keep(session, content, told)
+            told, settled = self._planned(content)
         with self.store.reading() as connection:
             known = releases.named(connection, self.person.id, self.dataset, told.key)
         if told.answer is not None and known is not None and known.job is None and claim is None:
@@ -153,6 +165,21 @@ class Desk:
         seen = self.jobs.stands(job, self.person.id) or {}
         return {"release": asked.id, "said": asked.said, "job": job, **seen}
 
+    def _planned(self, content: Mapping[str, Any]) -> tuple[Told, dict[str, Any]]:
+        """A request as it is written down, with its answer if that is on record and may be told; and as it was
+        settled, for a job."""
+        session = self.session
+        with planning():
+            first = read_request(dict(content), session)
+            settled = {"kind": first.tag, **content, **first.settled(self._told_record(session))}
+            request = read_request(settled, session)
+            found = looked_up(session, request, self._recorded(session), self._expected)
+            answer = shown(found, request, "") if isinstance(found, Outcome) else None
+        said = printable(request.said)[:LONGEST_SAID]
+        told = Told(digest(found.question), request.tag, said, json.dumps(settled), answer)
+        AT_HAND.keep(session, content, told)
+        return told, settled
+
     # -- prices ---------------------------------------------------------------------------------------
 
     def price(self, content: Mapping[str, Any], rows: float | None = None) -> dict[str, Any]:
@@ -163,28 +190,29 @@ class Desk:
         if self.apart is not None and is_weighty(content):
             return self.apart.call(Desk.price, self, content, rows)
         session = self.session
-        request = read_request(dict(content), session)
-        priced = self._told_record(session)
-        price = request.price(priced)
-        told: dict[str, Any] = {
-            "budget": price.budget.record(),
-            "budget_in_words": repr(price.budget),
-            "affordable": price.affordable,
-            "epsilon": price.epsilon,
-            "delta": price.delta,
-            "times": price.times,
-            "assumes": price.assumes,
-            "in_words": str(price),
-            "errors": [],
-        }
-        if isinstance(request, Release):
-            accuracy = request.accuracy
-            confidence = request.confidence or (0.95 if accuracy is None else accuracy.confidence)
-            rows = rows if accuracy is None else accuracy.rows
-            told["errors"] = request.errors(session, price.budget, confidence, rows)
-        settled = {"kind": request.tag, **content, **request.settled(priced)}
-        question = named(session, read_request(settled, session)).question
-        told["free"] = self._recorded(session)(question) is not None
+        with planning():
+            request = read_request(dict(content), session)
+            priced = self._told_record(session)
+            price = request.price(priced)
+            told: dict[str, Any] = {
+                "budget": price.budget.record(),
+                "budget_in_words": repr(price.budget),
+                "affordable": price.affordable,
+                "epsilon": price.epsilon,
+                "delta": price.delta,
+                "times": price.times,
+                "assumes": price.assumes,
+                "in_words": str(price),
+                "errors": [],
+            }
+            if isinstance(request, Release):
+                accuracy = request.accuracy
+                confidence = request.confidence or (0.95 if accuracy is None else accuracy.confidence)
+                rows = rows if accuracy is None else accuracy.rows
+                told["errors"] = request.errors(session, price.budget, confidence, rows)
+            settled = {"kind": request.tag, **content, **request.settled(priced)}
+            question = named(session, read_request(settled, session)).question
+            told["free"] = self._recorded(session)(question) is not None
         return told
 
     # -- what was asked -------------------------------------------------------------------------------
@@ -261,3 +289,11 @@ class Desk:
 
     def _expected(self, question: str) -> bool:
         return self.jobs.in_flight(self.dataset, question)
+
+
+def _asked_there(
+    desk: Desk, content: Mapping[str, Any], word: str | None
+) -> tuple[int, dict[str, Any], Told | None]:
+    """In the process beside the server: what is asked, and what is at hand of it then."""
+    status, told = desk.ask(content, word)
+    return status, told, AT_HAND.get(desk.session, content)

@@ -1,7 +1,7 @@
 """A process that works for this one: started when it is needed, and again when it has ended.
 
 It can be killed, and takes nothing with it when it runs out of memory or crashes. What is written to its output may
-quote the data, and goes nowhere. It ends when whoever started it is gone.
+quote the data, and goes nowhere. It ends when whoever started it is gone, and gives way to whoever answers meanwhile.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ READ_BEFORE = (
     "ibis.backends.duckdb",
 )
 """What most work needs; read once, and not by every process."""
+
+YIELDS = 5
+"""By how much a process that works is nicer, as systems count that, than the server that answers."""
 
 STARTING = 60.0
 """Seconds that a process may take to start."""
@@ -104,4 +107,7 @@ def _serve(pipe: Connection[Any, Any], target: Callable[..., None], *given: Any)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
     os.close(nowhere)
+    if hasattr(os, "nice"):  # not on Windows
+        with contextlib.suppress(OSError):
+            os.nice(YIELDS)
     target(Inbox(pipe), *given)

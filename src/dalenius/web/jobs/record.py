@@ -15,7 +15,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -72,6 +72,9 @@ SUBJECT = Subject("jobs", (JOBS, TURNS))
 WRITING = 0.05
 """Seconds before a boundary by which an outcome must be there, so that it is written when the boundary comes."""
 
+AHEAD = 5.0
+"""Seconds by which nothing that was written is later than now, unless the clock was set back."""
+
 CLAIMING = 0x44414C4A
 """Workers begin jobs one after the other, by this advisory lock."""
 
@@ -123,6 +126,26 @@ def clock(connection: Connection) -> float:
     if connection.dialect.name == "postgresql":
         return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
     return time.time()
+
+
+def now(store: Store) -> float:
+    """The same, of a store."""
+    with store.reading() as connection:
+        return clock(connection)
+
+
+def set_right(store: Store, lease: float) -> None:
+    """After the clock was set back: what started later than now, or is held until long after, would be told, or taken
+    over, in an hour or a year. It starts now, and leaves as long after its start as it was to. To be done twice, by
+    several workers, is the same as once."""
+    with store.writing() as connection:
+        now = clock(connection)
+        later = JOBS.c.starts > now + AHEAD
+        started = {"starts": now, "leaves": now + (JOBS.c.leaves - JOBS.c.starts)}
+        connection.execute(JOBS.update().where(later).values(**started))
+        held = sa.and_(_open, JOBS.c.lease > now + lease + AHEAD)
+        connection.execute(JOBS.update().where(held).values(lease=now + lease))
+        connection.execute(TURNS.update().where(TURNS.c.served > now).values(served=now))
 
 
 # -- asking for work --------------------------------------------------------------------------------------
@@ -321,6 +344,10 @@ def finish(store: Store, job: Job, outcome: Outcome, answer: str | None, problem
     with store.writing() as connection:
         now = clock(connection)
         values = {"outcome": outcome, "answer": answer, "problem": problem, "token": None, "lease": None}
+        started = (
+            sa.select(JOBS.c.starts).where(JOBS.c.id == job.id).with_for_update()
+        )  # it may be set right by now
+        job = replace(job, starts=connection.execute(started).scalar_one())
         changed = _move_on(connection, job, now + WRITING, _ours(job), **values)
         return (_got(connection, job.id, whole=False).leaves or now) - now if changed else None
 

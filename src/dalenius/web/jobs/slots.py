@@ -69,15 +69,20 @@ class Slots:
             )
 
     def boundary(self, k: int) -> float:
-        """The k-th boundary."""
-        return self.first * float(GROWTH**k)
+        """The k-th boundary. After the last they come evenly: only a clock that was set (by a year?) is so late."""
+        return self.first * float(GROWTH ** min(k, self.last)) * max(1, k - self.last + 1)
 
     def index(self, after: float) -> int:
         """The first boundary that is not before this moment."""
-        k = max(0, math.ceil(math.log(max(after, self.first) / self.first, GROWTH)) - 1)
-        while self.boundary(k) < after:  # the logarithm is rounded, the comparison is not
+        k = self._doublings(after)
+        if k > self.last:
+            k = max(self.last, self.last + math.ceil(after / self.boundary(self.last)) - 2)
+        while self.boundary(k) < after:  # what is above is rounded, the comparison is not
             k += 1
         return k
+
+    def _doublings(self, after: float) -> int:
+        return max(0, math.ceil(math.log(max(after, self.first) / self.first, GROWTH)) - 1)
 
     def charge(self, after: float) -> float:
         """The first moment for a charge that is not before this one."""
@@ -93,7 +98,10 @@ class Slots:
     @property
     def last(self) -> int:
         """The last boundary: the one after that which is not before the limit."""
-        return self.index(self.limit) + 1
+        k = self._doublings(self.limit)
+        while self.first * float(GROWTH**k) < self.limit:
+            k += 1
+        return k + 1
 
     @property
     def outcomes(self) -> int:

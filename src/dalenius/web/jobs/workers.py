@@ -78,8 +78,10 @@ class Workers:
         self.tokens: set[str] = set()
         self.stopping, self.wake, self.turn = threading.Event(), threading.Event(), threading.Lock()
         self.steady_since = time.monotonic()
-        """Since when the store was there whenever it was asked. After it was away everybody's lease is over, also that
-        of workers who are well: they get the time of one lease to renew it."""
+        """Since when the store answered whenever it was asked, soon, and by a steady clock. After anything else
+        everybody's lease is over, also that of workers who are well: they get the time of one lease to renew it."""
+        self.ahead: float | None = None
+        """How far the store's clock was ahead of this machine's monotonic one, which nobody sets."""
 
     def start(self) -> None:
         """Begin to work."""
@@ -137,8 +139,18 @@ class Workers:
         return None
 
     def _begun(self) -> Job | None:
+        self._look_at_clock()
         take_over = time.monotonic() - self.steady_since > self.pace.lease
         return record.begin(self.store, self.pace.lease, self.pace.tick, take_over)
+
+    def _look_at_clock(self) -> None:
+        before, self.ahead = self.ahead, record.now(self.store) - time.monotonic()
+        if before is not None and abs(self.ahead - before) > self.pace.lease / 2:
+            self.steady_since = time.monotonic()
+        if (
+            before is None or self.ahead < before - record.AHEAD
+        ):  # it may also have been set back before we came
+            record.set_right(self.store, self.pace.lease)
 
     def _work(self, lane: Lane, job: Job) -> None:
         assert job.token is not None
@@ -153,7 +165,11 @@ class Workers:
         finally:
             self.tokens.discard(token)
         if seconds is not None:
-            self.stopping.wait(max(0.0, seconds))
+            worked = time.monotonic() - starts
+            most = (
+                job.slots.boundary(job.slots.index(worked) + 2) - worked
+            )  # unless the clock was set meanwhile
+            self.stopping.wait(max(0.0, min(seconds, most)))
 
     def _result(self, lane: Lane, job: Job, starts: float) -> Result:
         """The outcome; work that ended its lane is settled, or, where nothing was charged, tried once more."""
@@ -190,8 +206,12 @@ class Workers:
 
     def _stored(self, action: Callable[[], T]) -> T | Away:
         """What an action in the store gives; while that is away, Away, and nobody is taken for gone."""
+        asked = time.monotonic()
         try:
-            return action()
+            found = action()
+            if time.monotonic() - asked > self.pace.lease / 2:  # nor when it hung: perhaps it did so for all
+                self.steady_since = time.monotonic()
+            return found
         except StoreUnusable as problem:
             if time.monotonic() - self.steady_since > self.pace.lease:
                 log.warning("the store could not be used (%s)", type(problem).__name__)

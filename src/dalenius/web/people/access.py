@@ -23,11 +23,11 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 
 from dalenius.web.limits import visitor
 from dalenius.web.people import acts
 from dalenius.web.problems import Problem
+from dalenius.web.quick import quickly
 from dalenius.web.settings import Settings
 from dalenius.web.state import settings_of, store_of
 from dalenius.web.store import sign_ins, tokens
@@ -124,11 +124,11 @@ def address_of(request: Request) -> str:
 async def _who(request: Request) -> Person | None:
     shown = request.headers.getlist("authorization")
     if shown:
-        return await run_in_threadpool(_by_token, request, shown)
-    person = await run_in_threadpool(_by_cookie, request)
+        return await quickly(_by_token, request, shown)
+    person = await quickly(_by_cookie, request)
     if person is not None and request.method not in SAFE:
         await _check_will(request)
-    await run_in_threadpool(_count, request, person)
+    await quickly(_count, request, person)
     return person
 
 
