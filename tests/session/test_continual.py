@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,19 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.errors import BudgetExceeded, CannotMeet, InvalidParameter, LedgerDamaged, QueryRefused
+from dalenius.errors import (
+    BudgetExceeded,
+    CannotMeet,
+    EngineFailed,
+    InvalidParameter,
+    LedgerDamaged,
+    QueryRefused,
+)
+from dalenius.mechanisms._support import counter
 from dalenius.session import continual
 from dalenius.session.record import answers
 from dalenius.session.record.counters import read_counter
+from dalenius.tables.engines.failure import FAILED
 from tests.noise.seeded import seeded
 
 DAYS = [datetime.date(2026, 1, 1) + datetime.timedelta(days=d) for d in range(60)]
@@ -252,3 +262,24 @@ def test_periods_that_are_written_otherwise_are_refused(odd: Any) -> None:
     feed.account.keep(feed._next(0), answers._written("continual periods", {"measured": odd}))
     with pytest.raises(LedgerDamaged):
         feed.publish(DAYS[1])
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_goes_wrong_while_a_period_is_measured_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = opened(visits(3))
+    feed, measured = session.continual(by_day(session), dp.ZCDP(0.1)), counter.Counter.measured
+
+    def warned(self: Any, value: Any, done: int = 0) -> Any:
+        warnings.warn(f"of {value.sum()} rows", RuntimeWarning, stacklevel=1)
+        return measured(self, value, done)
+
+    def failed(self: Any, value: Any, done: int = 0) -> Any:
+        raise ValueError(f"of {value.sum()} rows")
+
+    monkeypatch.setattr(counter.Counter, "measured", warned)
+    assert len(feed.publish(DAYS[0])) == 1
+    monkeypatch.setattr(counter.Counter, "measured", failed)
+    with pytest.raises(EngineFailed) as told:
+        feed.publish(DAYS[1])
+    assert str(told.value) == FAILED
+    assert told.value.__cause__ is told.value.__context__ is None

@@ -18,7 +18,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from dalenius.core.adjacency import Adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.core.checks import confidence as checked_confidence
 from dalenius.core.checks import shown
+from dalenius.core.quiet import quiet
 from dalenius.errors import InvalidParameter, LedgerDamaged, QueryRefused
 from dalenius.intervals.laws import multiple
 from dalenius.mechanisms import MatrixCounter, TreeCounter
@@ -38,6 +39,7 @@ from dalenius.session.record import answers, questions
 from dalenius.tables.aggregates import count
 from dalenius.tables.ask.query import Query
 from dalenius.tables.compute.exact import ExactTable
+from dalenius.tables.engines.failure import sealed
 from dalenius.tables.facts.keys import Keys
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.rows.relations import LimitRows
@@ -183,15 +185,18 @@ class Feed:
             wanted = self.periods.times.index(until) + 1
         measured = self._recorded([])
         while len(measured) < wanted:
-            groups = len(self.periods.others)
-            upto = min(wanted, len(measured) + max(1, AT_ONCE // groups))
-            table = self.evaluate(self.periods.first(upto))
-            ((counts),) = table.values.values()
-            numbers = np.asarray(counts, dtype=np.int64).reshape(upto, groups)
-            further = self.counter.measured(numbers, len(measured))
+            upto = min(wanted, len(measured) + max(1, AT_ONCE // len(self.periods.others)))
+            with quiet():
+                further = sealed(partial(self._measured, upto, len(measured)))
             kept = self.account.keep(self._next(len(measured)), answers.to_periods(further))
             measured = self._recorded([*measured, *answers.read_periods(kept)])
         return Published(self.periods, self.counter, tuple(measured))
+
+    def _measured(self, upto: int, done: int) -> Any:
+        """What is measured of all periods up to one, after those that are done."""
+        ((counts),) = self.evaluate(self.periods.first(upto)).values.values()
+        numbers = np.asarray(counts, dtype=np.int64).reshape(upto, len(self.periods.others))
+        return self.counter.measured(numbers, done)
 
     def _recorded(self, measured: list[Ints]) -> list[Ints]:
         """All measurements that are on record, after these."""

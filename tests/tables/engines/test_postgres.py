@@ -7,6 +7,8 @@ from dataclasses import replace
 import psycopg
 import pytest
 
+import dalenius as dp
+from dalenius.errors import SourceError
 from dalenius.tables import Source, Unit, count
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.exact import Evaluation
@@ -78,3 +80,51 @@ COUNTING = """
     SET search_path = counting, pg_catalog, public
 """
 """IMMUTABLE is not true: what says that it is volatile would be fenced by the planner itself."""
+
+
+def test_functions_of_others_are_never_called(postgres_server: PostgresServer) -> None:
+    """Whoever may make a function in a schema of the search path could have it called with the rights of a session: one
+    whose arguments fit better than those of PostgreSQL's own."""
+    address = postgres_server.fresh()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(
+            "CREATE TABLE people AS SELECT k::text AS id, k AS pay FROM generate_series(1, 9) k"
+        )
+        connection.execute("CREATE TABLE loot AS SELECT * FROM people LIMIT 0")
+        connection.execute(
+            "CREATE FUNCTION convert_to(a text, b text) RETURNS bytea LANGUAGE plpgsql AS $$ BEGIN "
+            "INSERT INTO public.loot SELECT * FROM public.people; RETURN decode('00', 'hex'); END $$"
+        )
+    for called in ("people", "public.people"):
+        asked = dp.Session(
+            address,
+            table=called,
+            unit=dp.Unit("id", max_rows=1),
+            budget=dp.ZCDP(1.0),
+            schema=dp.Schema(nulls="drop"),
+        )
+        asked.release(asked.table.agg(n=dp.count(), pay=dp.sum("pay", bounds=(0, 9))), dp.ZCDP(0.1))
+        asked.source.close()
+    with psycopg.connect(address) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM loot").fetchall() == [(0,)]
+
+
+def test_a_table_elsewhere_on_the_search_path_is_named_with_its_schema(
+    postgres_server: PostgresServer,
+) -> None:
+    """Without it, its place would be that of a table in the schema public: two tables with one account, or two accounts
+    for one table."""
+    address = postgres_server.fresh()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA hers")
+        connection.execute("CREATE TABLE hers.visits AS SELECT 1 AS who, 2 AS day")
+        connection.execute('CREATE TABLE public."Odd ""name" AS SELECT 1 AS who, 3 AS paid')
+    address += "?options=-csearch_path%3Dhers,public"
+    with pytest.raises(SourceError, match=r"in the schema 'hers'; name both: table='hers\.visits'"):
+        Source.open(address, table="visits")
+    both = Source.open_together({"visits": (address, "hers.visits"), "paid": (address, 'Odd "name')})
+    assert [[field.name for field in one.fields] for one in both.together.values()] == [
+        ["who", "day"],
+        ["who", "paid"],
+    ]
+    both.close()

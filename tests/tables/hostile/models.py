@@ -154,18 +154,20 @@ def _crafted(kind: str, columns: tuple[tuple[float, float], ...]) -> Any:
     return asked_fitted(record)
 
 
-def an_evaluation(session: dp.Session, names: Names, roles: list[str], price: Any) -> str:
-    kind = "OneVsRest" if len(roles) > 2 else "LogisticRegression"
+def an_evaluation(session: dp.Session, names: Names, _roles: list[str], price: Any) -> str:
+    return _evaluated(session, names, price, "LogisticRegression", f"{_quoted(names['k'])} IS NULL")
+
+
+def an_evaluation_of_classes(session: dp.Session, names: Names, _roles: list[str], price: Any) -> str:
+    return _evaluated(session, names, price, "OneVsRest", names["k"])
+
+
+def _evaluated(session: dp.Session, names: Names, price: Any, kind: str, target: str) -> str:
+    """Few hostile rows have all numbers, and counts of few rows tell little: all but one are filled."""
     numbers = _numbers(names)
-    model = _crafted(kind, tuple(numbers.values()))
-    if kind == "OneVsRest":  # few hostile rows have all their numbers
-        columns, target = list(numbers), names["k"]
-    else:
-        columns, target = (
-            [f"COALESCE({_quoted(name)}, 1)" for name in numbers],
-            f"{_quoted(names['k'])} IS NULL",
-        )
-    made = session.evaluate(model, columns, target, price)
+    first, *others = numbers
+    columns = [first, *(f"COALESCE({_quoted(name)}, 1)" for name in others)]
+    made = session.evaluate(_crafted(kind, tuple(numbers.values())), columns, target, price)
     return f"{made.counts.shape} {made.counts.dtype} {made.classes} {made.law}"
 
 
@@ -200,6 +202,7 @@ MODELS: dict[str, Make] = {
     "fits of several targets": several_targets,
     "a fit of several classes": several_classes,
     "an evaluation": an_evaluation,
+    "an evaluation of classes": an_evaluation_of_classes,
     "several questions in one plan": several_questions,
     "a cross table": a_cross_table,
 }

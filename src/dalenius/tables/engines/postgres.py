@@ -54,6 +54,9 @@ COLLATED = """
     SELECT a.attname FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation
     WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT c.collisdeterministic
 """
+NAMED = """
+    SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s
+"""
 ANY_COLLATED = "SELECT EXISTS (SELECT 1 FROM pg_collation WHERE NOT collisdeterministic)"
 
 
@@ -94,13 +97,21 @@ class Postgres(Engine):
         called = named_table(table, "the address names a database")
         backend = self._connected(str(data)) if beside is None else beside
         try:
-            described = self.described(backend, sqltext.qualified(called))
+            schema_and_name = _found(backend.con, sqltext.qualified(called))
+            relation = ".".join(map(sqltext.name, schema_and_name))
+            described = self.described(backend, relation) if relation else []
         except psycopg.Error:
             described = []
         if not described:
             backend.disconnect()
             raise no_table(called)
-        return self.cleaned(backend, sqltext.qualified(called), called)
+        if "." not in called and schema_and_name[0] != "public":  # its place would be that of another table
+            backend.disconnect()
+            raise SourceError(
+                f"the table {called!r} is in the schema {schema_and_name[0]!r}; name both: "
+                f"table={'.'.join(schema_and_name)!r}."
+            )
+        return self.cleaned(backend, relation, called)
 
     def _connected(self, address: str) -> Any:
         import psycopg
@@ -276,6 +287,20 @@ def _own(connection: Any) -> Any:
         compiler = Compiler()
 
     return Backend.from_connection(connection)
+
+
+def _found(connection: Any, called: str) -> tuple[str, ...]:
+    """Schema and name of a table, or nothing; from then on functions and operators are those of PostgreSQL alone.
+
+    Anybody who may create a function in a schema of the search path could have it called in the place of PostgreSQL's
+    own, by giving it arguments that fit better, and with our rights: it could read the table, and tell of each row. So
+    the path is for finding the table, and no function is looked for there.
+    """
+    connection.execute("RESET search_path")
+    ((at,),) = connection.execute("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid", (called,)).fetchall()
+    connection.execute("SET search_path = pg_catalog")
+    named = connection.execute(NAMED, (at,)).fetchall()
+    return named[0] if named else ()
 
 
 def _bytes(text: Any) -> Any:
