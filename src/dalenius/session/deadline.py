@@ -65,8 +65,13 @@ class Patient(Timed):
             raise
 
 
-def connect(conninfo: str, deadline: float, kind: type[T] = Timed, **options: Any) -> T:  # type: ignore[assignment]
-    """A connection, or an error, before the deadline.
+def connect(conninfo: str, deadline: float, **options: Any) -> Timed:
+    """A connection, or an error, before the deadline."""
+    return connect_as(Timed, conninfo, deadline, **options)
+
+
+def connect_as(kind: type[T], conninfo: str, deadline: float, **options: Any) -> T:
+    """The same, of a kind of connection.
 
     Names of hosts are looked up by the system, which cannot be told when to stop: hence a thread.
     """

@@ -165,13 +165,13 @@ def _postgres(text: str) -> tuple[Engine, str]:
     from dalenius.session import postgres
 
     postgres.needed()
-    from dalenius.session.deadline import Patient, connect
+    from dalenius.session.deadline import Patient, connect_as
 
     address = read_address(text)
 
     def connected() -> Patient:
         # By libpq itself: SQLAlchemy reads addresses in another way, and would hold the password in its URL.
-        connection = connect(address.text, time.monotonic() + PATIENCE, Patient)
+        connection = connect_as(Patient, address.text, time.monotonic() + PATIENCE)
         connection.patience = PATIENCE
         # The server gives up first, and so lets go of what it waits for; one that hangs does not.
         limits = (f"{name}_timeout = {int(800 * PATIENCE)}" for name in ("lock", "statement"))
