@@ -21,9 +21,11 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import LedgerError
+from dalenius.session import account as accounts
 from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import exported
+from dalenius.session.rows import Rows
 from dalenius.session.verify import verify
 from tests.servers.postgres import PostgresServer
 from tests.session.helpers import by_hand, is_postgres, opened, rho
@@ -139,8 +141,9 @@ class TestFullDisk:
         program = (
             "import json, resource, sys\n"
             "from tests.session.helpers import opened, rho\n"
+            "from dalenius.session import account as accounts\n"
             "from dalenius.errors import LedgerError\n"
-            "account = opened(sys.argv[1], 1000.0)\n"
+            "account, accounts.AGAIN = opened(sys.argv[1], 1000.0), 0.1\n"
             "limit = int(sys.argv[2])\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
             "touched, delivered = [], []\n"
@@ -193,6 +196,47 @@ class TestFullDisk:
         assert account.spent == dp.ZCDP(0.1)
         account.ask("after", rho("0.1"), lambda: "[1]")
         assert verify(postgres_place).ok
+
+
+@pytest.mark.parametrize(("how", "times"), [("refuses", 2), ("is not heard of", 1), ("refuses", 10**6)])
+def test_an_answer_is_kept_by_a_ledger_that_was_away(
+    place: str, monkeypatch: pytest.MonkeyPatch, how: str, times: int
+) -> None:
+    """For a moment: it was paid for, and its noise is drawn. It is computed once, and kept once."""
+    monkeypatch.setattr(accounts, "AGAIN", 0.3)
+    account = opened(place)
+    original, touched, left = account.ledger.writing, [], [times]
+
+    def compute() -> str:
+        touched.append(1)
+        return "[41]"
+
+    @contextlib.contextmanager
+    def writing() -> Iterator[Rows]:
+        away = bool(touched) and left[0] > 0
+        left[0] -= away
+        if away and how == "refuses":
+            raise LedgerError("the disk is full")
+        with original() as rows:
+            yield rows
+        if away:
+            raise LedgerError("there is no connection, or it broke")
+
+    monkeypatch.setattr(account.ledger, "writing", writing)
+    if times < 10:
+        reply = account.ask("q", rho("0.1"), compute)
+        assert (reply.answer, reply.is_free) == ("[41]", False)
+        assert account.recorded("q") == "[41]"
+    else:  # then it is not handed over
+        with pytest.raises(LedgerError, match="the disk is full"):
+            account.ask("q", rho("0.1"), compute)
+        assert account.recorded("q") is None
+    assert len(touched) == 1
+    assert account.spent == dp.ZCDP(0.1)
+    charges, answers = written(place)
+    assert charges["q"] == 1
+    assert len(answers.get("q", [])) == (times < 10)
+    assert verify(place).ok
 
 
 @contextlib.contextmanager

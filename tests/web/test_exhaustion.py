@@ -22,7 +22,7 @@ from dalenius.web.jobs.jobs import MOST_WAITING
 from dalenius.web.jobs.slots import Slots
 from dalenius.web.people.access import address_of
 from dalenius.web.store import Store, releases
-from dalenius.web.texts import MOST_FIELDS, MOST_MEMBERS
+from dalenius.web.texts import DEEPEST, MOST_FIELDS, MOST_MEMBERS
 from tests.web.console import Console
 from tests.web.served import served
 from tests.web.test_datasets import whole
@@ -78,6 +78,17 @@ def test_words_that_nobody_knows_are_not_counted_one_by_one(console: Console) ->
     for method, path, client in operations(console):
         told = client.request(method, path, content=many, headers={"content-type": "application/json"})
         assert "more than 10000 members" in told.json()["detail"], (method, path, told.text)
+
+
+@pytest.mark.parametrize("level", [("[", "]"), ('{"a":', "}")])
+def test_a_request_has_so_many_levels(console: Console, level: tuple[str, str]) -> None:
+    """Of 400 Python reads and writes what another process cannot be sent."""
+    for levels in (DEEPEST + 1, 400, 900):
+        deep = f'{{"question": {level[0] * levels}1{level[1] * levels}, "kind": "fit"}}'
+        for method, path, client in operations(console):
+            told = client.request(method, path, content=deep, headers={"content-type": "application/json"})
+            assert 400 <= told.status_code < 500, (method, path, told.text)
+            assert levels > 400 or "within each other" in told.json()["detail"], (method, path, told.text)
 
 
 def test_every_list_of_a_request_has_an_end(console: Console) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import Column, Text, inspect, text
 
@@ -16,6 +20,7 @@ from dalenius.web.people import acts
 from dalenius.web.store import Store, people, rates, releases, store, tokens
 from dalenius.web.store.store import StoreUnusable
 from dalenius.web.store.subject import METADATA, Subject
+from tests.servers.postgres import PostgresServer
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -141,3 +146,32 @@ def test_a_folder_of_data_must_not_hold_the_store(tmp_path: Path) -> None:
         Settings(tmp_path / "data" / "console", source_folders=(tmp_path / "data",))
     with pytest.raises(InvalidParameter, match="does not exist"):
         Store.open(tmp_path / "nowhere" / "console.sqlite")
+
+
+def test_nobody_waits_for_a_server_for_ever(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock that somebody forgot, a server that was stopped: a worker that waits for it is not there for others."""
+    monkeypatch.setattr(store, "PATIENCE", 1.0)
+    where = postgres_server.fresh()
+    opened = Store.open(where)
+
+    def waits() -> None:
+        begun = time.monotonic()
+        with pytest.raises(StoreUnusable), opened.writing() as connection:
+            rates.add(connection, "somebody")
+        assert time.monotonic() - begun < 15
+
+    with psycopg.connect(where) as other:
+        other.execute("LOCK TABLE console_rates")
+        waits()
+    with opened.reading() as connection:
+        process = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+    os.kill(process, signal.SIGSTOP)
+    try:
+        waits()
+    finally:
+        os.kill(process, signal.SIGCONT)
+    with opened.writing() as connection:  # over a new connection; what was given up was never done
+        assert rates.add(connection, "somebody") == 1
+    opened.close()

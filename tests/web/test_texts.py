@@ -182,7 +182,7 @@ def test_what_cannot_be_kept_is_refused_wherever_it_stands(console: Console, tex
     shown(console)
 
 
-@pytest.mark.parametrize("number", [float("inf"), float("nan")])
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), 10**400], ids=["inf", "nan", "long"])
 def test_a_number_that_is_not_finite_is_refused_wherever_it_stands(console: Console, number: float) -> None:
     """Python writes and reads it as JSON, and PostgreSQL does not."""
     for who, method, path, content in REQUESTS:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 MOST = 50_000_000
 """Longest question or answer, in characters; more is a file, not an entry."""
+
+AGAIN = 5.0
+"""Seconds in which a ledger that could not keep an answer is asked again."""
 
 WHERE = "where is the data of this account?"
 """The question under which a ledger keeps where the data is, once that is not what the account was opened with."""
@@ -363,7 +367,7 @@ class Account:
         if answer is None:
             self._fail(charged)
             raise EngineFailed(FAILED)
-        return Reply(answer, charged, self.record(charged, answer))
+        return Reply(answer, charged, self._recorded_at_last(charged, answer))
 
     def keep(self, question: str, answer: str) -> str:
         """The answer on record; if there is none, this one, from now on, at no cost: an earlier charge covers it.
@@ -397,6 +401,32 @@ class Account:
         If this raises, the charge stays and the answer must not be released.
         """
         return self._keep(ticket, {"answer": _checked_answer(answer)})
+
+    def _recorded_at_last(self, ticket: Ticket, answer: str) -> str:
+        """The same, also of a ledger that is away for a moment: a server that starts again, a disk that was full. The
+        answer is there and paid for, and the noise in it is drawn; it need not be charged in vain."""
+        deadline = time.monotonic() + AGAIN
+        while True:
+            try:
+                return self.record(ticket, answer)
+            except LedgerDamaged:
+                raise
+            except LedgerError:
+                moment = self._kept(ticket, answer)  # of a commit whose end was not heard of
+                if moment is None and time.monotonic() >= deadline:
+                    raise
+            if moment is not None:
+                return moment
+            time.sleep(0.1)
+
+    def _kept(self, ticket: Ticket, answer: str) -> str | None:
+        """The time of this very answer; None where it is not on record, as far as can be seen."""
+        with contextlib.suppress(LedgerError), self.ledger.reading() as rows:
+            for entry in rows.answers(self.seq, ticket.key):
+                body = entry.content()
+                if (body["charge"], body.get("answer")) == (ticket.seq, answer) and not body.get("failed"):
+                    return str(body["time"])
+        return None
 
     def _fail(self, ticket: Ticket) -> None:
         """Keep that a charge has no answer and will have none: the computation failed. No reason: it may tell."""

@@ -14,12 +14,13 @@ import threading
 import time
 from collections.abc import Generator
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.waiting import Ready, Wait
 
 Row = tuple[Any, ...]
+T = TypeVar("T", bound="Timed")
 
 
 class TooLong(psycopg.OperationalError):
@@ -49,17 +50,37 @@ class Timed(psycopg.Connection[Row]):
         return Ready(events[0][1])
 
 
+class Patient(Timed):
+    """The same for whoever has no deadline: no single wait is longer than its patience. It is closed then: what the
+    server still says would be taken for the answer to something else."""
+
+    patience = math.inf
+
+    def wait(self, gen: Generator[Any, Any, Any], *_: Any, **__: Any) -> Any:
+        self.deadline = time.monotonic() + self.patience
+        try:
+            return super().wait(gen)
+        except TooLong:
+            self.close()
+            raise
+
+
 def connect(conninfo: str, deadline: float, **options: Any) -> Timed:
-    """A connection, or an error, before the deadline.
+    """A connection, or an error, before the deadline."""
+    return connect_as(Timed, conninfo, deadline, **options)
+
+
+def connect_as(kind: type[T], conninfo: str, deadline: float, **options: Any) -> T:
+    """The same, of a kind of connection.
 
     Names of hosts are looked up by the system, which cannot be told when to stop: hence a thread.
     """
-    left, attempt = max(0.0, deadline - time.monotonic()), Future[Timed]()
+    left, attempt = max(0.0, deadline - time.monotonic()), Future[T]()
     options["connect_timeout"] = max(2, math.ceil(left))
 
     def run() -> None:
         try:
-            attempt.set_result(Timed.connect(conninfo, **options))
+            attempt.set_result(kind.connect(conninfo, **options))
         except BaseException as problem:
             attempt.set_exception(problem)
 
@@ -73,7 +94,7 @@ def connect(conninfo: str, deadline: float, **options: Any) -> Timed:
     return connection
 
 
-def _unwanted(attempt: Future[Timed]) -> None:
+def _unwanted(attempt: Future[T]) -> None:
     if attempt.exception() is None:
         attempt.result().close()
 

@@ -5,12 +5,13 @@ JSON can spell half a character ("\\ud800", a lone surrogate), which no encoding
 in PostgreSQL nor sent to a browser. PostgreSQL does not keep the character 0, and a terminal obeys other control
 characters. A text with one of these would be saved by one store, break another, and break every page that shows it.
 
-So does a number that is not finite: Python reads Infinity, NaN and 1e999, and JSON has none of them.
+So does a number that is not finite: Python reads Infinity, NaN and 1e999, and JSON has none of them; nor is a whole
+number of 400 digits one that can be computed with.
 """
 
 from __future__ import annotations
 
-import math
+import sys
 import unicodedata
 from typing import Any
 
@@ -95,8 +96,8 @@ def _all_kept(content: Any) -> bool:
             if isinstance(value, str):
                 if not can_be_kept(value):
                     return False
-            elif isinstance(value, float):
-                if not math.isfinite(value):
+            elif isinstance(value, int | float):
+                if not abs(value) <= sys.float_info.max:
                     raise InvalidParameter(
                         "a number of the request is not finite: Infinity, NaN and numbers like 1e999 cannot be kept."
                     )

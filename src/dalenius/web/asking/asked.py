@@ -111,7 +111,7 @@ class Desk:
         found = self._asked(known.release)
         if found is not None and found.job is not None:
             return 202, self._told(found, found.job)
-        if found is not None and told is not None and told.key == found.key:
+        if found is not None and told is not None and told.answer is not None and told.key == found.key:
             return 201, {**told.answer, "id": found.id}
         return 201, self.answer(known.release)
 

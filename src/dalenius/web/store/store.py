@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from select import POLLIN, poll
@@ -164,13 +165,23 @@ def _postgres(text: str) -> tuple[Engine, str]:
     from dalenius.session import postgres
 
     postgres.needed()
-    import psycopg
+    from dalenius.session.deadline import Patient, connect_as
 
     address = read_address(text)
-    # By libpq itself: SQLAlchemy reads addresses in another way, and would hold the password in its URL.
+
+    def connected() -> Patient:
+        # By libpq itself: SQLAlchemy reads addresses in another way, and would hold the password in its URL.
+        connection = connect_as(Patient, address.text, time.monotonic() + PATIENCE)
+        connection.patience = PATIENCE
+        # The server gives up first, and so lets go of what it waits for; one that hangs does not.
+        limits = (f"{name}_timeout = {int(800 * PATIENCE)}" for name in ("lock", "statement"))
+        connection.execute(f"SET {'; SET '.join(limits)}".encode())
+        connection.commit()
+        return connection
+
     engine = create_engine(
         "postgresql+psycopg://",
-        creator=lambda: psycopg.connect(address.text, connect_timeout=PATIENCE),
+        creator=connected,
         # A server has a hundred connections by default, for all processes together: each of ours is content with a few.
         # They are kept: one that is opened for a moment of haste costs more than what is asked over it.
         pool_size=8,
