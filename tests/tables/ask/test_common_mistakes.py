@@ -148,3 +148,24 @@ def test_shapes_without_a_name_and_files(s: dp.Session, tmp_path: Any) -> None:
     )
     with pytest.raises(InvalidParameter, match=r"wide\('n'\)"):
         two.wide()
+
+
+def test_a_steward_is_told_what_it_is_called(tmp_path: Any) -> None:
+    with dp.Ledger.open(tmp_path / "people.ledger") as ledger:
+        account = ledger.account("people", dp.ZCDP(0.5), unit=dp.Unit.rows(), ceiling=dp.ZCDP(1.0))
+        for thing, word, fix in (
+            (
+                ledger,
+                "open_account",
+                r"account\('people', dp.ZCDP\(0.5\), unit=dp.Unit.rows\(\)\), with ceiling=",
+            ),
+            (ledger, "balance", r"ledger.existing\('people'\)"),
+            (account, "close", r"close_for_ever\(\)"),
+            (account, "raise_to", r"raise_budget\(dp.ZCDP\(1.0\)\)"),
+        ):
+            with pytest.raises(AttributeError, match=fix):
+                getattr(thing, word)
+        ledger.existing("people").raise_budget(dp.ZCDP(1.0))
+        account.grant_share("ana", dp.ZCDP(0.1))
+        assert ledger.log(account.dataset)
+        account.close_for_ever()
