@@ -92,6 +92,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> dp.Session:
         (lambda s: dp.mean("sod", 0, 9), r"bounds=\(lower, upper\)"),
         (lambda s: s.table.value_counts("sex"), r"agg\(n=dp.count\(\)\)"),
         (lambda s: dp.share("sex"), "dp.proportion"),
+        (lambda s: dp.infer.OLS, r"LinearRegression\(guarantee="),
+        (lambda s: dp.infer.ChiSquareTest, "IndependenceTest"),
+        (lambda s: dp.learn.GridSearchCV, "PrivateSearch"),
+        (lambda s: dp.learn.LogisticRegresion, "did you mean 'LogisticRegression'"),
     ],
 )
 def test_a_file_of_somebody_new(file: dp.Session, mistake: Callable[[Any], Any], fix: str) -> None:
