@@ -159,6 +159,7 @@ def test_best() -> None:
     assert isinstance(dp.local.best(2, 1.0, 100).mechanism, local.RandomizedResponse)
     assert isinstance(dp.local.best(4, 3.0, 100).mechanism, local.RandomizedResponse)
     choice = dp.Local.best(1000, 1.0, 10**6)
+    assert len(str(choice).splitlines()) == 2 + len(choice.table)
     assert isinstance(choice.mechanism, local.LocalHashing)
     least = min(c.standard_error for c in choice.table)
     own = next(c for c in choice.table if c.mechanism == choice.mechanism)

@@ -63,6 +63,12 @@ def test_what_cannot_win_is_not_calibrated(name: str, monkeypatch: pytest.Monkey
         least(Workload.marginals(Domain(dict.fromkeys("abcdefgh", 10)), 1), dp.PureDP(1.0), 5)
 
 
+def test_a_choice_says_how_it_releases() -> None:
+    choice = Workload.marginals(Domain({"a": 4}), 1).best(dp.ZCDP(0.1), n=10)
+    with pytest.raises(AttributeError, match=r"choice.mechanism.release\(table\)"):
+        choice.release  # noqa: B018
+
+
 def test_one_question_is_asked_directly() -> None:
     domain = Domain(dict.fromkeys("abc", 10))
     one = Workload.predicates(domain, [{"a": [0], "b": [1, 2]}])

@@ -36,6 +36,13 @@ def test_a_model_is_evaluated_and_data_are_synthesized_from_afar(console: Consol
     assert s.remaining == left == here.remaining  # the second was on record
     assert s.evaluate(dp.learn.from_json(dp.learn.to_json(fitted)), ["age", "town"], "pay >= 50").counts.any()
 
+    near_enough = dp.within(0.2, rows=200)
+    far = s.evaluate(fitted, ["age", "town"], "pay >= 50", accuracy=near_enough)
+    left = s.remaining
+    own = here.evaluate(fitted, ["age", "town"], "pay >= 50", accuracy=near_enough)
+    assert (far.counts == own.counts).all()  # the same price, here and there
+    assert s.remaining == left
+
     wanted: dict[str, Any] = {"bins": 5, "private_bins": iter(["pay"]), "marginals": [["age", "town"], "pay"]}
     made = s.synthesize(COLUMNS, dp.GDP(0.2), rows=50, **wanted)
     left = s.remaining

@@ -19,6 +19,9 @@ _PYTHON = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 """A guarantee as Python shows it, which `price` prints: ZCDP(rho=0.05)."""
 
 
+EPSILON = ("dp", "eps", "epsilon")
+
+
 def read_promise(text: str) -> Guarantee:
     """The guarantee a text describes; what Python and `dalenius price` print is read as well.
 
@@ -36,7 +39,7 @@ def read_promise(text: str) -> Guarantee:
         words |= {kind.name.lower(): kind for kind in written.values() if _begins_with(kind, rest or "")}
     kind = words.get(word.strip().lower())
     if kind is None:
-        hint = suggestion(word.strip(), words) or "."
+        hint = _kind_for(word.strip(), rest) or suggestion(word.strip(), words) or "."
         raise GrammarError(
             f"{quoted(word)} is not a guarantee{hint} Write {spellings()}.", text, 0, max(1, len(word))
         )
@@ -53,6 +56,17 @@ def read_promise(text: str) -> Guarantee:
         values.append(_value(text, at + (label.end() if label else 0), at + len(piece), name, check))
         at += len(piece) + 1
     return kind(*values)
+
+
+def _kind_for(word: str, rest: str | None) -> str:
+    """The end of a sentence about a number without a kind, or an epsilon; nothing for other words."""
+    numbers = (word if rest is None else rest).replace(" ", "")
+    if not all(re.fullmatch(r"\d*\.?\d+(e-?\d+)?", number) for number in numbers.split(",")):
+        return ""
+    kind = "approx" if "," in numbers else "zcdp" if rest is None else "pure"
+    if rest is None:
+        return f": numbers need a kind, as {kind}:{numbers}."
+    return f": an epsilon is {kind}:{numbers}." if word.lower() in EPSILON else ""
 
 
 class Promising(TyperCommand):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from types import FunctionType
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, ParamSpec, Self, TypeVar
 
 from dalenius.core.nearest import meant
 
@@ -129,6 +129,18 @@ def _listed(takes: Mapping[str, Parameter]) -> str:
     if named:
         told += ("; by name " if told else "by name ") + ", ".join(named)
     return told or "nothing"
+
+
+def looked_for(
+    room: str, known: Collection[str], hints: Mapping[str, Collection[str]]
+) -> Callable[[str], NoReturn]:
+    """The `__getattr__` of a room. hints: what to write instead, and what others call it."""
+    instead = {name: what for what, names in hints.items() for name in names}
+
+    def missing(name: str) -> NoReturn:
+        raise absent(f"module {room!r}", name, known, instead)
+
+    return missing
 
 
 def absent(kind: str, name: str, known: Collection[str], hints: Mapping[str, str]) -> AttributeError:

@@ -4,7 +4,10 @@ Functions take the data, then the promise, then settings by name. The class behi
 takes it: all of them for `Session.infer`, tests also for `power` and `sample_size`.
 """
 
+import typing as _typing
+
 from dalenius.core.exports import exported
+from dalenius.core.habits import looked_for as _looked_for
 from dalenius.infer.estimates.contingency import contingency as contingency
 from dalenius.infer.estimates.correlation import correlation as correlation
 from dalenius.infer.estimates.difference import difference_of_means as difference_of_means
@@ -90,3 +93,40 @@ from dalenius.infer.simulation.repro import repro_samples as repro_samples
 from dalenius.infer.simulation.repro import repro_test as repro_test
 
 __all__ = exported(globals())
+
+if not _typing.TYPE_CHECKING:  # with it type checkers would take every name for one that is there
+    __getattr__ = _looked_for(
+        "dalenius.infer",
+        __all__,
+        {
+            "write LinearRegression(guarantee=dp.GDP(0.5)), or linear_regression(X, y, dp.GDP(0.5))": (
+                "OLS",
+                "RLM",
+                "WLS",
+            ),
+            "write LogisticRegression(guarantee=dp.GDP(0.5))": ("GLM", "Logit"),
+            "write PoissonRegression(guarantee=dp.GDP(0.5), most=100), most being the largest count": (
+                "Poisson",
+            ),
+            "write MultinomialRegression": ("MNLogit",),
+            "write MeanTest, or TwoSampleMeanTest for two groups": ("TTest", "ttest_1samp", "ttest_ind"),
+            "write IndependenceTest, or GoodnessOfFitTest": (
+                "ChiSquareTest",
+                "chi2_contingency",
+                "chisquare",
+            ),
+            "write AnovaTest": ("f_oneway", "anova_lm"),
+            "write KolmogorovSmirnovTest, or TwoSampleKolmogorovSmirnovTest": (
+                "KSTest",
+                "ks_2samp",
+                "kstest",
+            ),
+            "write MannWhitneyTest, SignedRankTest or KruskalWallisTest": (
+                "kruskal",
+                "mannwhitneyu",
+                "wilcoxon",
+            ),
+            "write BinomialTest": ("binom_test", "binomtest"),
+            "write Correlation": ("pearsonr", "corr"),
+        },
+    )

@@ -1,10 +1,13 @@
 """Private models with scikit-learn's manners: `dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5)).fit(X, y)`."""
 
+import typing as _typing
+
 from dalenius.adaptive.selection.trial_counts import FixedTries as FixedTries
 from dalenius.adaptive.selection.trial_counts import GeometricTries as GeometricTries
 from dalenius.adaptive.selection.trial_counts import NegativeBinomialTries as NegativeBinomialTries
 from dalenius.adaptive.selection.trial_counts import PoissonTries as PoissonTries
 from dalenius.core.exports import exported
+from dalenius.core.habits import looked_for as _looked_for
 from dalenius.learn.data.refits import Refits as Refits
 from dalenius.learn.methods.descent import Descent as Descent
 from dalenius.learn.models.adaptive_posterior_sample_regression import (
@@ -54,3 +57,39 @@ from dalenius.learn.saved import save as save
 from dalenius.learn.saved import to_json as to_json
 
 __all__ = exported(globals())
+
+if not _typing.TYPE_CHECKING:  # with it type checkers would take every name for one that is there
+    _LINEAR = "models here are linear; one of any kind can teach a student on public data: PATEClassifier"
+    __getattr__ = _looked_for(
+        "dalenius.learn",
+        __all__,
+        {
+            "write LinearRegression, or HuberRegression": ("ElasticNet", "Lasso", "Ridge", "SGDRegressor"),
+            "write LogisticRegression": ("LogisticRegressionCV", "RidgeClassifier", "SGDClassifier"),
+            "write LinearSVC": ("SVC", "SVM"),
+            _LINEAR: (
+                "DecisionTreeClassifier",
+                "GradientBoostingClassifier",
+                "HistGradientBoostingClassifier",
+                "KNeighborsClassifier",
+                "MLPClassifier",
+                "RandomForestClassifier",
+                "XGBClassifier",
+            ),
+            "write PrivateScaler, or PrivateBounds; with public bounds nothing has to be found": (
+                "MinMaxScaler",
+                "RobustScaler",
+                "StandardScaler",
+            ),
+            "categories are public lists: PublicColumns, or features={'town': ['Lund', 'Umea']} of session.fit": (
+                "LabelEncoder",
+                "OneHotEncoder",
+                "OrdinalEncoder",
+            ),
+            "write PrivateSearch, which costs what it says": ("GridSearchCV", "RandomizedSearchCV"),
+            "a fit for each part is a cost for each: with dp.learn.Refits() as refits": (
+                "cross_val_score",
+                "KFold",
+            ),
+        },
+    )

@@ -14,12 +14,13 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dalenius.calculus.guarantees import Filter, Guarantee, filter_of, from_record
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.guarantees.guarantee import READ
 from dalenius.calculus.loss import Loss
+from dalenius.core.habits import absent
 from dalenius.core.quiet import quiet
 from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import acts
@@ -133,6 +134,15 @@ class State:
         return left.least(self.balance.of(analyst).below(self.allowance(analyst)))
 
 
+HINTS = {
+    "close": "an account is closed for ever: write close_for_ever()",
+    "log": "write account.ledger.log(account.dataset)",
+    "raise_to": "write raise_budget(dp.ZCDP(1.0)), up to the ceiling that was settled at the opening",
+    "share": "write grant_share('ana', dp.ZCDP(0.1))",
+}
+"""What a steward may look for."""
+
+
 @dataclass(eq=False, repr=False)
 class Account:
     """The budget of one dataset; make one with `Ledger.account`."""
@@ -144,6 +154,11 @@ class Account:
     shares: Mapping[str, Held]
     analyst: str | None
     unit: str
+
+    if not TYPE_CHECKING:  # with it type checkers would take every name for one that is there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise absent("an account", name, dir(type(self)), HINTS)
 
     def __repr__(self) -> str:
         who = f", analyst={self.analyst!r}" if self.analyst else ""

@@ -41,6 +41,10 @@ def error_of_accuracy(law: Law, classes: int, bins: int, rows: float, confidence
     """
     right, every, variance = bins * classes / (2 if classes == 2 else 1), bins * classes**2, law.variance
     every = every // 2 if classes == 2 else every
+    if (
+        every * variance < 1e-30
+    ):  # too little for the floats below: a sum is off by 1e-12 once in 10^6 at most
+        return 1e-12
 
     def fourth(v: Reals) -> Reals:
         return np.asarray(law.fourth * ((1 - v) ** 4 * right + v**4 * (every - right)))

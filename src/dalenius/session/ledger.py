@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from dalenius.calculus.guarantees import Guarantee, filter_of
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.habits import hinted
+from dalenius.core.habits import absent, hinted
 from dalenius.core.nearest import meant
 from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.session.account import Account
@@ -47,6 +47,15 @@ if TYPE_CHECKING:
 Shares = Mapping[str, "Fraction | int | float | str | Guarantee"]
 
 
+_OPEN = "write account('people', dp.ZCDP(0.5), unit=dp.Unit.rows()), with ceiling= and renewals= for later"
+_EACH = "that is of one account: ledger.existing('people')"
+HINTS = {
+    **dict.fromkeys(["add", "add_account", "create_account", "new_account", "open_account"], _OPEN),
+    **dict.fromkeys(["balance", "raise_budget", "remaining", "renew", "spent"], _EACH),
+}
+"""What a steward may look for."""
+
+
 class Ledger(Chain):
     """An open ledger. Threads may share it, forked children may keep it, and any number may be open at once.
 
@@ -68,6 +77,11 @@ class Ledger(Chain):
     >>> account.remaining
     ZCDP(rho=0.375)
     """
+
+    if not TYPE_CHECKING:  # with it type checkers would take every name for one that is there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise absent("a ledger", name, dir(type(self)), HINTS)
 
     @classmethod
     def open(

@@ -116,7 +116,7 @@ class Planning:
         unit = self._unit(whole)
         return Evaluating.of(model, features, target, whole, unit, self.account.filter, paid, bins)
 
-    def _evaluating_within(
+    def _paid_for_accuracy_of(
         self,
         model: Any,
         features: Any,
@@ -125,8 +125,8 @@ class Planning:
         accuracy: Within,
         bins: int,
         table: Table | None,
-    ) -> Evaluating:
-        """The evaluation with the cheapest budget that tells the share predicted rightly well enough."""
+    ) -> Guarantee:
+        """The cheapest budget for which an evaluation tells the share predicted rightly well enough."""
         if budget is not None:
             raise InvalidParameter("give one of budget and accuracy: an accuracy has its own price.")
         (column, error), *others = accuracy.each
@@ -143,12 +143,9 @@ class Planning:
         pays = self.account.filter
         asked = self._evaluating(model, features, target, pays.promise, bins, table)
 
-        def at(paid: Guarantee) -> Evaluating:
-            return replace(asked, budget=paid, price=pays.price(paid))
-
         def is_rough(amount: float) -> bool:
             try:
-                return at(pays.budget(amount)).error(accuracy) > error
+                return replace(asked, price=pays.price(pays.budget(amount))).error(accuracy) > error
             except TooMuchNoise:
                 return True
             except (TooLittleNoise, CannotMeet):
@@ -157,7 +154,7 @@ class Planning:
                     "larger error, or say more rows."
                 ) from None
 
-        return at(pays.in_own_kind(pays.budget(_least(is_rough, 1e-6))))
+        return pays.in_own_kind(pays.budget(_least(is_rough, 1e-6)))
 
     def _synthesis(
         self,

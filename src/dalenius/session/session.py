@@ -843,10 +843,11 @@ class Session(Planning):
         """
         wanted, table = wanted_intervals(accuracy, None), self._named(table)
         if accuracy is None:
-            asked = self._evaluating(model, features, target, self._paid(budget), bins, table)
+            paid = self._paid(budget)
         else:
-            asked = self._evaluating_within(model, features, target, budget, accuracy, bins, table)
-        cost = Asked(self._cost(asked.loss, asked.budget), asked.budget)
+            paid = self._paid_for_accuracy_of(model, features, target, budget, accuracy, bins, table)
+        asked = self._evaluating(model, features, target, paid, bins, table)
+        cost = Asked(self._cost(asked.loss, paid), paid)
         reply = self._ask(asked.question, cost, lambda: asked.compute(self.source))
         return asked.restored(reply.answer).at(wanted.confidence)
 

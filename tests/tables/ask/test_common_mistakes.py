@@ -92,6 +92,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> dp.Session:
         (lambda s: dp.mean("sod", 0, 9), r"bounds=\(lower, upper\)"),
         (lambda s: s.table.value_counts("sex"), r"agg\(n=dp.count\(\)\)"),
         (lambda s: dp.share("sex"), "dp.proportion"),
+        (lambda s: dp.infer.OLS, r"LinearRegression\(guarantee="),
+        (lambda s: dp.infer.ChiSquareTest, "IndependenceTest"),
+        (lambda s: dp.learn.GridSearchCV, "PrivateSearch"),
+        (lambda s: dp.learn.LogisticRegresion, "did you mean 'LogisticRegression'"),
     ],
 )
 def test_a_file_of_somebody_new(file: dp.Session, mistake: Callable[[Any], Any], fix: str) -> None:
@@ -148,3 +152,24 @@ def test_shapes_without_a_name_and_files(s: dp.Session, tmp_path: Any) -> None:
     )
     with pytest.raises(InvalidParameter, match=r"wide\('n'\)"):
         two.wide()
+
+
+def test_a_steward_is_told_what_it_is_called(tmp_path: Any) -> None:
+    with dp.Ledger.open(tmp_path / "people.ledger") as ledger:
+        account = ledger.account("people", dp.ZCDP(0.5), unit=dp.Unit.rows(), ceiling=dp.ZCDP(1.0))
+        for thing, word, fix in (
+            (
+                ledger,
+                "open_account",
+                r"account\('people', dp.ZCDP\(0.5\), unit=dp.Unit.rows\(\)\), with ceiling=",
+            ),
+            (ledger, "balance", r"ledger.existing\('people'\)"),
+            (account, "close", r"close_for_ever\(\)"),
+            (account, "raise_to", r"raise_budget\(dp.ZCDP\(1.0\)\)"),
+        ):
+            with pytest.raises(AttributeError, match=fix):
+                getattr(thing, word)
+        ledger.existing("people").raise_budget(dp.ZCDP(1.0))
+        account.grant_share("ana", dp.ZCDP(0.1))
+        assert ledger.log(account.dataset)
+        account.close_for_ever()

@@ -159,7 +159,8 @@ def _controls(fields: Fields) -> list[tuple[str, str]]:
         found.append((name, _number(name, hint)))
     target, (low, high) = fields.target, fields.labels.values
     if fields.labels.kind == "classes":
-        found.append((target, _choice(target, enumerate(fields.labels.values))))
+        said = ("0 (no)", "1 (yes)") if (low, high) == (0, 1) else (low, high)
+        found.append((target, _choice(target, enumerate(said))))
     else:
         least = ' data-least="0"' if fields.labels.kind == "counts" else ""
         found.append((target, _number(target, f' placeholder="{low:g} to {high:g}"{least}')))
