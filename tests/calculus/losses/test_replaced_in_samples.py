@@ -78,7 +78,13 @@ def test_between_a_removal_and_the_chain(base: Loss) -> None:
             <= replaced.delta(epsilon)
             <= chain.delta(epsilon) * (1 + 1e-5) + 1e-12
         )
-    assert (replaced * 100).epsilon(1e-4) < 0.95 * (chain * 100).epsilon(1e-4)
+    # With directions apart the chain is as good, and it is another computation.
+    high = (replaced * 100).epsilon(1e-4)
+    assert high * (1 - 1e-5) <= (chain * 100).epsilon(1e-4) <= 1.05 * high
+    worse = losses.Loss(
+        step.terms_remove, step.terms_remove, step.adjacency, "the remove direction, both ways"
+    )
+    assert high < 0.95 * (losses.to_replace_one(worse) * 100).epsilon(1e-4)
     assert replaced.renyi(3.0) <= chain.renyi(3.0) * (1 + 1e-6)
     assert losses.Loss.from_json(replaced.to_json()) == replaced
 
@@ -89,6 +95,28 @@ def test_next_to_rate_one_it_is_the_chain() -> None:
         nearly = losses.poisson_sampled(base, math.nextafter(1.0, 0.0), REPLACE)
         for epsilon in (0.0, 0.4, 0.9):
             assert nearly.delta(epsilon) == pytest.approx(all_of_it.delta(epsilon), rel=1e-5, abs=1e-12)
+
+
+def power(p: list[float], q: list[float], level: np.ndarray) -> np.ndarray:
+    """Of the best tests of these levels, q being true where they err."""
+    order = sorted(range(len(p)), key=lambda k: -p[k] / q[k])
+    return np.interp(level, *(np.cumsum([0.0, *(law[k] for k in order)]) for law in (q, p)))
+
+
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [([0.9, 0.1], [0.5, 0.5]), ([0.6, 0.4], [0.99, 0.01]), ([0.1, 0.3, 0.6], [0.3, 0.69, 0.01])],
+)
+def test_one_out_and_one_in(p: list[float], q: list[float]) -> None:
+    """The chain that removes and adds, against power curves: the worse of both directions twice was up to twice it."""
+    replaced = losses.to_replace_one(losses.from_pair(p, q))
+    level = np.linspace(0.0, 1.0, 300_001)
+    reached = power(p, q, power(q, p, level))
+    for epsilon in (0.0, 0.5, 1.0, 2.0):
+        truth = float((reached - math.exp(epsilon) * level).max())
+        low, high = replaced.delta_bounds(epsilon)
+        assert truth - 1e-12 <= high <= truth + 2e-5
+        assert low <= truth + 2e-5
 
 
 def test_many_outcomes_are_rounded_upwards() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dalenius.calculus.loss import Loss, checked
-from dalenius.calculus.losses.tables import finite_pair, single_pair, tabulated
+from dalenius.calculus.losses.tables import finite_pair, sides, single_pair, tabulated
 from dalenius.calculus.pairs.bracket import Bracket
-from dalenius.calculus.pairs.curves import repeated
+from dalenius.calculus.pairs.curves import repeated, there_and_back
 from dalenius.calculus.pairs.known import GroupOf, worst_of
 from dalenius.calculus.pairs.pair import Pair
 from dalenius.core import checks
@@ -59,7 +59,8 @@ def to_replace_one(loss: Loss) -> Loss:
     """The same release for replace-one neighbours: remove one record, then add another.
 
     f-DP for add/remove gives f(1 - f)-DP for replacement (Dong, Roth and Su 2022, section 2.5), which is better than
-    doubling epsilon. The other way round nothing follows: the number of records may be revealed.
+    doubling epsilon; where the directions of f differ, one of the two is that of removing and one that of adding. The
+    other way round nothing follows: the number of records may be revealed.
 
     Parameters
     ----------
@@ -87,7 +88,8 @@ def to_replace_one(loss: Loss) -> Loss:
         return loss
     if not loss.terms_remove:
         return Loss.zero(REPLACE_ONE)
-    return Loss.symmetric(_chained(loss, 2), REPLACE_ONE, f"to_replace_one({loss.expression})")
+    pair = _chained(loss, 2) if loss.is_symmetric else _there_and_back(loss)
+    return Loss.symmetric(pair, REPLACE_ONE, f"to_replace_one({loss.expression})")
 
 
 def chained_above(loss: Loss, below: Pair, name: str) -> Loss:
@@ -202,3 +204,11 @@ def _chained(loss: Loss, size: int) -> Pair:
     below, above = finite_pair(loss)
     ends = repeated(below, size, "lower"), repeated(above, size, "upper")
     return Bracket(*ends, None if step is None else GroupOf(step, size))
+
+
+def _there_and_back(loss: Loss) -> Pair:
+    """The chain that removes one record and adds another, its directions apart."""
+    (low, high), (other_low, other_high) = sides(loss)
+    step = worst_of(loss.terms_remove, loss.terms_add)
+    ends = there_and_back(low, other_low, "lower"), there_and_back(high, other_high, "upper")
+    return Bracket(*ends, None if step is None else GroupOf(step, 2))

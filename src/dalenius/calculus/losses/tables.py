@@ -13,7 +13,7 @@ from dalenius.calculus.pairs.pair import Pair, Reals, Terms
 from dalenius.calculus.pairs.tabulate import symmetric_above, symmetric_below, symmetric_below_both
 
 POINTS = 160
-MOST_ATOMS = 2_000
+MOST_ATOMS = 500
 """A law that has more is tabulated."""
 
 LAST_EPSILON = 600.0
@@ -44,13 +44,31 @@ def finite_pairs(loss: Loss) -> tuple[tuple[Atoms, Atoms], tuple[Atoms, Atoms]]:
     """
     if loss.is_symmetric:
         return (finite_pair(loss),) * 2
+    remove, add = sides(loss)
+    if remove[0] is remove[1] and add[0] is add[1]:
+        return remove, add
+    both = (symmetric_below_both(remove[0], add[0]), tabulated(loss)[1])
+    return both, both
+
+
+def sides(loss: Loss) -> tuple[tuple[Atoms, Atoms], tuple[Atoms, Atoms]]:
+    """Atoms below and above the profile of either direction from epsilon 0 on; the same one where it has its law."""
     exact = [_multiplied_out(terms) for terms in (loss.terms_remove, loss.terms_add)]
     if exact[0] is not None and exact[1] is not None:
         return (exact[0], exact[0]), (exact[1], exact[1])
-    _, above = tabulated(loss)
-    sides = (Loss(terms, terms, loss.adjacency, "") for terms in (loss.terms_remove, loss.terms_add))
-    both = (symmetric_below_both(*(tabulated(side)[0] for side in sides)), above)
-    return both, both
+    alone = (Loss(terms, terms, loss.adjacency, "") for terms in (loss.terms_remove, loss.terms_add))
+    grid = np.unique(np.concatenate([epsilon_grid(side) for side in alone]))
+    bounds = [[side.delta(float(e)) for e in grid] for side in (loss.remove, loss.add)]
+    low = [np.array([b.lower for b in row]) for row in bounds]
+    high = [np.array([b.upper for b in row]) for row in bounds]
+    remove, add = (
+        (
+            symmetric_below(grid, low[k], high[k], (low[1 - k], high[1 - k])),
+            symmetric_above(grid, high[k], high[1 - k]),
+        )
+        for k in (0, 1)
+    )
+    return remove, add
 
 
 def _multiplied_out(terms: Terms) -> Atoms | None:

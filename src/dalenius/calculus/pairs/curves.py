@@ -39,6 +39,12 @@ LEAST_LEVEL = 1e-290
 
 def power_curve(pair: Atoms, side: Side) -> Curve:
     """The power curve of a symmetric pair, rounded to one side."""
+    half = _steep_half(pair, side)
+    return _joined(half, half, side)
+
+
+def _steep_half(pair: Atoms, side: Side) -> Curve:
+    """The vertices where the curve grows faster than the level, of which the profile from 0 on tells all."""
     last = min(max(pair.largest, 0.0), 700.0)  # exp(epsilon) is a float
     inner = pair.loss[(pair.loss > 0) & (pair.loss < last)]
     epsilon = np.unique(np.concatenate(([0.0], inner, [last])))
@@ -50,10 +56,15 @@ def power_curve(pair: Atoms, side: Side) -> Curve:
     # Steepest line first: it is the lowest at a = 0.
     x, delta = x[::-1], delta[::-1]
     a = np.minimum(np.concatenate(([0.0], np.diff(delta) / -np.diff(x))), 1.0)
-    gain = nudged(a, delta + x * a, side)
+    return a, nudged(a, delta + x * a, side)
+
+
+def _joined(steep: Curve, mirrored: Curve, side: Side) -> Curve:
+    """A curve from its own half and from that of the other direction, whose mirror image is the rest of it."""
+    (a, gain), (x, more) = steep, mirrored
     # The mirror image, level 1 - r, lies to the right of the original unless rounding has it otherwise.
-    a = np.concatenate((a, np.maximum(1 - (a + gain), a), [1.0]))
-    return settled(a, np.concatenate((gain, gain, [0.0])), side)
+    a = np.concatenate((a, np.maximum(1 - (x + more), a if a is x else a[-1]), [1.0]))
+    return settled(a, np.concatenate((gain, more, [0.0])), side)
 
 
 def settled(a: Reals, gain: Reals, side: Side) -> Curve:
@@ -104,3 +115,13 @@ def repeated(pair: Atoms, size: int, side: Side) -> Atoms:
         a, gain = compose(step, curve)
         curve = settled(a, nudged(a, gain, side), side)
     return symmetric_pair(curve)
+
+
+def there_and_back(remove: Atoms, add: Atoms, side: Side) -> Atoms:
+    """The pair of two neighbours of the same data, one step along `remove` and one along `add`.
+
+    Of either only the profile from epsilon 0 on is looked at: below 0 it is that of the other.
+    """
+    first, second = _steep_half(remove, side), _steep_half(add, side)
+    a, gain = compose(_joined(first, second, side), _joined(second, first, side))
+    return symmetric_pair(settled(a, nudged(a, gain, side), side))

@@ -42,26 +42,33 @@ def lower_hull(x: Reals, y: Reals) -> tuple[Reals, Reals]:
     return x[keep], y[keep]
 
 
-def symmetric_above(epsilon: Reals, delta: Reals) -> Atoms:
+def symmetric_above(epsilon: Reals, delta: Reals, mirror: Reals | None = None) -> Atoms:
     """A symmetric pair above every symmetric profile with delta(epsilon_j) <= delta_j, 0 = epsilon_0.
 
     A convex function below points is below their hull; beyond the last point the height stays and
-    becomes infinite loss.
+    becomes infinite loss. With `mirror`, that of the other direction, no more than the profile from 0 on is above.
     """
-    return _pair(np.expm1(epsilon), np.minimum.accumulate(np.minimum(delta, 1.0)))
+    height, other = (
+        np.minimum.accumulate(np.minimum(d, 1.0)) for d in (delta, delta if mirror is None else mirror)
+    )
+    return _pair(np.expm1(epsilon), height, other)
 
 
-def symmetric_below(epsilon: Reals, low: Reals, high: Reals) -> Atoms:
+def symmetric_below(
+    epsilon: Reals, low: Reals, high: Reals, mirror: tuple[Reals, Reals] | None = None
+) -> Atoms:
     """A symmetric pair below a profile known to lie in [low_j, high_j] at epsilon_j, 0 = epsilon_0.
 
     Between two points a convex function is above the chords of the neighbouring cells, extended, and as it
-    falls the one from the right is taken to be level at least.
+    falls the one from the right is taken to be level at least. With `mirror`, where that of the other direction is
+    known to lie, no more than the profile from 0 on is below.
     """
     x = np.expm1(epsilon)
     # The mirror image of the first point beyond 0, at alpha = 1/(1 + x).
-    mirror = (x[1] + np.array([low[1], high[1]])) / (1.0 + x[1])
+    ends = (low, high) if mirror is None else mirror
+    beside = (x[1] + np.array([ends[0][1], ends[1][1]])) / (1.0 + x[1])
     x = np.concatenate(([-x[1] / (1.0 + x[1])], x))
-    lo, hi = np.concatenate((mirror[:1], low)), np.concatenate((mirror[1:], high))
+    lo, hi = np.concatenate((beside[:1], low)), np.concatenate((beside[1:], high))
     from_left = (lo[1:-1] - hi[:-2]) / (x[1:-1] - x[:-2])
     from_right = np.minimum((hi[2:] - lo[1:-1]) / (x[2:] - x[1:-1]), 0.0)
     a, b = slice(1, -2), slice(2, -1)
@@ -78,7 +85,7 @@ def symmetric_below(epsilon: Reals, low: Reals, high: Reals) -> Atoms:
 
 
 def symmetric_below_both(one: Atoms, other: Atoms) -> Atoms:
-    """A symmetric pair below two others: the smaller of their profiles, made convex.
+    """A symmetric pair below two profiles from epsilon 0 on: the smaller one, made convex.
 
     The smaller of two functions that are linear between some points, made convex, has no corner but at these.
     """
@@ -88,12 +95,14 @@ def symmetric_below_both(one: Atoms, other: Atoms) -> Atoms:
     return _pair(np.expm1(epsilon), np.minimum.accumulate(np.array(low)))
 
 
-def _pair(x: Reals, height: Reals) -> Atoms:
-    """The symmetric pair of the hull of (x_j, height_j), 0 = x_0, and their mirror images."""
+def _pair(x: Reals, height: Reals, other: Reals | None = None) -> Atoms:
+    """The symmetric pair of the hull of (x_j, height_j), 0 = x_0, and their mirror images, or those of others."""
+    other = height if other is None else other
     if not (np.isfinite(x).all() and np.isfinite(height).all()):
         raise ArithmeticError("a privacy profile left the range of floating point; this is a defect")
     # At x = 0 the hull may be lower than the point: chords from each point to its mirror image.
-    start = min(float(height[0]), float(np.min((x[1:] + 2 * height[1:]) / (2.0 + x[1:]), initial=1.0)))
+    chords = (x[1:] + height[1:] + other[1:]) / (2.0 + x[1:])
+    start = min(float(height[0]), float(np.min(chords, initial=1.0)))
     x, y = lower_hull(x, np.concatenate(([start], height[1:])))
     slope = np.append(np.diff(y) / np.diff(x), 0.0)
     q = np.maximum(np.diff(slope), 0.0)
