@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import ibis
 import psycopg
 import pytest
 
@@ -119,7 +120,8 @@ def test_a_table_elsewhere_on_the_search_path_is_named_with_its_schema(
         connection.execute("CREATE SCHEMA hers")
         connection.execute("CREATE TABLE hers.visits AS SELECT 1 AS who, 2 AS day")
         connection.execute('CREATE TABLE public."Odd ""name" AS SELECT 1 AS who, 3 AS paid')
-    address += "?options=-csearch_path%3Dhers,public"
+        connection.execute("CREATE TABLE public.towns AS SELECT 1 AS who")
+    plain, address = address, address + "?options=-csearch_path%3Dhers,public"
     with pytest.raises(SourceError, match=r"in the schema 'hers'; name both: table='hers\.visits'"):
         Source.open(address, table="visits")
     both = Source.open_together({"visits": (address, "hers.visits"), "paid": (address, 'Odd "name')})
@@ -128,3 +130,7 @@ def test_a_table_elsewhere_on_the_search_path_is_named_with_its_schema(
         ["who", "paid"],
     ]
     both.close()
+    for url, name, place in ((address, "visits", "hers.visits"), (plain, "towns", "towns")):
+        given = ibis.postgres.from_connection(psycopg.connect(url, autocommit=True))
+        assert Source.open(given.table(name)).place.table == place
+        given.disconnect()

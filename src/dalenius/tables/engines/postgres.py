@@ -57,6 +57,12 @@ COLLATED = """
 NAMED = """
     SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s
 """
+SCHEMA_OF = """
+    SELECT n.nspname FROM pg_catalog.pg_class c
+    JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+    WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(%s)::pg_catalog.oid
+"""
+"""That of a table which the search path finds."""
 ANY_COLLATED = "SELECT EXISTS (SELECT 1 FROM pg_collation WHERE NOT collisdeterministic)"
 
 
@@ -141,7 +147,10 @@ class Postgres(Engine):
 
     def place_given(self, backend: Any, table: str) -> Place:
         info = backend.con.info
-        return Place("postgres", _server(info.host, info.port, info.dbname), plain_name(table, "public"))
+        with backend.con.cursor() as cursor:
+            found = [] if "." in table else cursor.execute(SCHEMA_OF, (sqltext.name(table),)).fetchall()
+        named = f"{found[0][0]}.{table}" if found else table
+        return Place("postgres", _server(info.host, info.port, info.dbname), plain_name(named, "public"))
 
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
         return _own(backend.con), f"({sql})"
