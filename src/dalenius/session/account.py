@@ -427,12 +427,12 @@ class Account:
             except LedgerDamaged:
                 raise
             except LedgerError:
-                moment = self._kept(ticket, answer)  # of a commit whose end was not heard of
-                if moment is None and time.monotonic() >= deadline:
+                if time.monotonic() >= deadline:
                     raise
+            time.sleep(0.1)
+            moment = self._kept(ticket, answer)  # by a commit whose end was not heard of
             if moment is not None:
                 return moment
-            time.sleep(0.1)
 
     def _kept(self, ticket: Ticket, answer: str) -> str | None:
         """The time of this very answer; None where it is not on record, as far as can be seen."""

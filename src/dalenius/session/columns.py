@@ -62,10 +62,8 @@ def named_columns(what: str, given: Columns | object) -> dict[str, tuple[float, 
 
 def beside(classes: Any) -> tuple[float, float]:
     """Room on either side of the classes, so that any other label stays another label."""
-    if not all(
-        isinstance(label, int | float | np.integer | np.floating) and abs(label) <= sys.float_info.max
-        for label in classes
-    ):
+    numbers = all(isinstance(label, int | float | np.integer | np.floating) for label in classes)
+    if not numbers or not all(abs(label) <= sys.float_info.max for label in classes):
         raise InvalidParameter(
             f"the classes are {list(classes)!r}; a session's labels are numbers. Use a condition, which is 1 or 0: "
             "target=\"income = '>50K'\"."
