@@ -176,13 +176,6 @@ def test_the_charge_is_for_all_rows_of_a_unit(people: pd.DataFrame) -> None:
     )
 
 
-def test_a_person_is_told_the_worst_case(people: pd.DataFrame) -> None:
-    asked = session(people)
-    made = asked.fit(LogisticRegression(dp.ApproxDP(2.0, 1e-5)), ["age"], TWO)
-    assert asked._fits == {}
-    assert asked.privacy_report.epsilon({"age": 30}) >= made[TWO[0]][-1].loss_.epsilon(1e-6)
-
-
 @pytest.mark.parametrize(
     ("model", "target", "match"),
     [

@@ -62,13 +62,15 @@ def named_columns(what: str, given: Columns | object) -> dict[str, tuple[float, 
 
 def beside(classes: Any) -> tuple[float, float]:
     """Room on either side of the classes, so that any other label stays another label."""
-    numbers = all(isinstance(label, int | float | np.integer | np.floating) for label in classes)
-    if not numbers or not all(abs(label) <= sys.float_info.max for label in classes):
+    numbers: list[Any] = [
+        label for label in classes if isinstance(label, int | float | np.integer | np.floating)
+    ]
+    if len(numbers) < len(classes) or not all(abs(label) <= sys.float_info.max for label in numbers):
         raise InvalidParameter(
             f"the classes are {list(classes)!r}; a session's labels are numbers. Use a condition, which is 1 or 0: "
             "target=\"income = '>50K'\"."
         )
-    return float(min(classes)) - 1, float(max(classes)) + 1
+    return float(min(numbers)) - 1, float(max(numbers)) + 1
 
 
 def check_labels(query: Query, classes: Any, place: int = -1) -> None:

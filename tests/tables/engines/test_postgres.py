@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import ibis
@@ -108,6 +109,49 @@ def test_functions_of_others_are_never_called(postgres_server: PostgresServer) -
         asked.source.close()
     with psycopg.connect(address) as connection:
         assert connection.execute("SELECT COUNT(*) FROM loot").fetchall() == [(0,)]
+
+
+HIDDEN = {
+    "public.convert_to": "CREATE FUNCTION convert_to(a text, b text) RETURNS bytea LANGUAGE sql AS 'SELECT a::bytea'",
+    "public.abs": (
+        "CREATE DOMAIN short AS integer; CREATE FUNCTION abs(a short) RETURNS integer LANGUAGE sql AS 'SELECT 1'"
+    ),
+    "public.=": (
+        "CREATE FUNCTION same(a bigint, b text) RETURNS boolean LANGUAGE sql AS 'SELECT true'; "
+        "CREATE OPERATOR = (LEFTARG = bigint, RIGHTARG = text, FUNCTION = same)"
+    ),
+}
+NOT_HIDDEN = (
+    "CREATE TYPE pair AS (a int, b int); CREATE FUNCTION abs(a pair) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+    "CREATE FUNCTION mine(a text) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+)
+
+
+def test_a_given_connection_has_no_functions_under_names_of_the_servers(
+    postgres_server: PostgresServer,
+) -> None:
+    """Its search path is left alone: nobody else may have put anything there that would be called."""
+
+    def opened(made: str, path: str = "public") -> None:
+        with psycopg.connect(postgres_server.fresh(), autocommit=True) as connection:
+            connection.execute("CREATE TABLE public.people AS SELECT '1' AS id, 2 AS pay")
+            if made:
+                connection.execute(made)
+            connection.execute(f"SET search_path = {path}")
+            given = ibis.postgres.from_connection(connection)
+            try:
+                Source.open(given.table("people", database="public"))
+            finally:
+                assert connection.execute("SHOW search_path").fetchall() == [(path,)]
+
+    for called, made in HIDDEN.items():
+        with pytest.raises(SourceError, match=f"has '{re.escape(called)}', .*search_path=pg_catalog"):
+            opened(made)
+        opened(made, "pg_catalog")
+    for made in NOT_HIDDEN:
+        opened(made)
+    with pytest.raises(SourceError, match="has 'public' before pg_catalog: open"):
+        opened("", "public, pg_catalog")
 
 
 def test_a_table_elsewhere_on_the_search_path_is_named_with_its_schema(

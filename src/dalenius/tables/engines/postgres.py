@@ -28,6 +28,7 @@ from dalenius.tables.engines.engine import Engine, wide_sum
 from dalenius.tables.engines.fences import fenced
 from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
+from dalenius.tables.engines.search_path import found, no_function_is_hidden, schema_of
 from dalenius.tables.facts.dates import Span
 from dalenius.tables.facts.kinds import CLEAN, MOST, MOST_ITEMS, Kind
 from dalenius.tables.facts.schema import Schema
@@ -54,15 +55,6 @@ COLLATED = """
     SELECT a.attname FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation
     WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT c.collisdeterministic
 """
-NAMED = """
-    SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s
-"""
-SCHEMA_OF = """
-    SELECT n.nspname FROM pg_catalog.pg_class c
-    JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-    WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(%s)::pg_catalog.oid
-"""
-"""That of a table which the search path finds."""
 ANY_COLLATED = "SELECT EXISTS (SELECT 1 FROM pg_collation WHERE NOT collisdeterministic)"
 
 
@@ -103,7 +95,7 @@ class Postgres(Engine):
         called = named_table(table, "the address names a database")
         backend = self._connected(str(data)) if beside is None else beside
         try:
-            schema_and_name = _found(backend.con, sqltext.qualified(called))
+            schema_and_name = found(backend.con, sqltext.qualified(called))
             relation = ".".join(map(sqltext.name, schema_and_name))
             described = self.described(backend, relation) if relation else []
         except psycopg.Error:
@@ -147,12 +139,12 @@ class Postgres(Engine):
 
     def place_given(self, backend: Any, table: str) -> Place:
         info = backend.con.info
-        with backend.con.cursor() as cursor:
-            found = [] if "." in table else cursor.execute(SCHEMA_OF, (sqltext.name(table),)).fetchall()
-        named = f"{found[0][0]}.{table}" if found else table
+        schema = None if "." in table else schema_of(backend.con, sqltext.name(table))
+        named = table if schema is None else f"{schema}.{table}"
         return Place("postgres", _server(info.host, info.port, info.dbname), plain_name(named, "public"))
 
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
+        no_function_is_hidden(backend.con)
         return _own(backend.con), f"({sql})"
 
     def described(self, backend: Any, relation: Any) -> list[Described]:
@@ -296,20 +288,6 @@ def _own(connection: Any) -> Any:
         compiler = Compiler()
 
     return Backend.from_connection(connection)
-
-
-def _found(connection: Any, called: str) -> tuple[str, ...]:
-    """Schema and name of a table, or nothing; from then on functions and operators are those of PostgreSQL alone.
-
-    Anybody who may create a function in a schema of the search path could have it called in the place of PostgreSQL's
-    own, by giving it arguments that fit better, and with our rights: it could read the table, and tell of each row. So
-    the path is for finding the table, and no function is looked for there.
-    """
-    connection.execute("RESET search_path")
-    ((at,),) = connection.execute("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid", (called,)).fetchall()
-    connection.execute("SET search_path = pg_catalog")
-    named = connection.execute(NAMED, (at,)).fetchall()
-    return named[0] if named else ()
 
 
 def _bytes(text: Any) -> Any:
