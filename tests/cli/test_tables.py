@@ -84,7 +84,8 @@ def test_sql(data: Path, tmp_path: Path) -> None:
     )
     found = run(*words)
     assert found.exit_code == 0, found.output
-    assert len(json.loads(found.output)["columns"]["n"]) == 2
+    assert len(json.loads(found.stdout)["columns"]["n"]) == 2
+    assert "takes all of it" in found.stderr
     refused = run("sql", data, "SELECT * FROM people", "--budget", "zcdp:0.1", "--ledger", tmp_path / "L")
     assert refused.exit_code == 2
 

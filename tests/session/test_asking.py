@@ -303,7 +303,7 @@ def test_what_is_left_is_said_in_words(budget: Guarantee) -> None:
     told = str(s)
     assert digits(told) <= 4
     assert ("does not add" in told) == (budget.tag in ("gdp", "approx"))
-    assert told.count("\n") <= 4
+    assert told.count("\n") <= 5
     assert digits(repr(s)) <= 4
     s.release(s.table.filter("age > 20").agg(n=dp.count()), s.remaining)
     assert "not enough for another question like the last" in s.left_in_words()
