@@ -348,7 +348,7 @@ def test_killed_anywhere_there_is_one_budget(tmp_path: Path) -> None:
     length = lines(*fresh(0), 10**9)
     assert length > 60
     states = set()
-    for n in sorted({*range(1, length, 4), length}):
+    for n in sorted({*range(1, length, 6), length}):
         old, new = fresh(n)
         assert lines(old, new, n) == 0
         state = (version(old), version(new) if new.exists() else 0)

@@ -148,7 +148,7 @@ def test_numbers_in_every_text_of_every_request(console: Console) -> None:
         to = path.format(name="zcdp", dataset="zcdp", id=console.people["Boris"].id)
         for at, number in enumerate(FEW):
             for one, (place, made) in enumerate(planted(content, number)):
-                if (at + one) % 3 and not WHOLE:
+                if (at + one) % 5 and not WHOLE:
                     continue
                 told = sent(api, method, to, made)
                 assert told.status_code < 500, (path, place, number, told.text)
