@@ -46,7 +46,8 @@ def _text(dtype: Any) -> Make:
 def _categories(column: Any) -> Any:
     texts = _texts(column)
     known = pd.Index(list(dict.fromkeys(text for text in texts if text is not None)), dtype=object)
-    return pd.Series(pd.Categorical(texts, categories=known))
+    # A list of texts alone would become Arrow's, which holds no bytes that are not text.
+    return pd.Series(pd.Categorical(pd.Series(texts, dtype=object), categories=known))
 
 
 def _moments(unit: str) -> Make:
