@@ -4,7 +4,8 @@ The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.m
 inference to INFERENCE.md, the local model to LOCAL.md, workloads of queries to QUERIES.md, and random points of the
 accountant's box to BOX.md; `--only` chooses one.
 Synthetic data take hours and have a program of their own, `python -m benchmarks.synthetic_data`; so have estimates of
-files with 1e8 rows, `python -m benchmarks.inference_large`.
+files with 1e8 rows, `python -m benchmarks.inference_large`, and the console, `python -m benchmarks.console` and
+`python -m benchmarks.planner`.
 """
 
 from __future__ import annotations
