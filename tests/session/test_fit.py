@@ -13,6 +13,7 @@ from sklearn.linear_model import Ridge
 
 import dalenius as dp
 from dalenius.calculus.guarantees import filter_of
+from dalenius.learn.saved import WORDS
 from dalenius.session.fit import Fitting
 from dalenius.tables.compute import exact
 
@@ -266,6 +267,20 @@ def test_what_is_set_aside_is_remembered(people: pd.DataFrame, tmp_path: Path) -
         session(people[:400], promise, ledger=tmp_path / "ledger", reserve=0.25)
 
 
+def test_how_rows_are_shortened_is_looked_at_before_the_charge(people: pd.DataFrame) -> None:
+    asked = session(people[:50], dp.ApproxDP(20.0, 1e-4))
+    before = asked.remaining
+    for name, words in WORDS.values():
+        if "rows" not in words:
+            continue
+        target: Any = "pay > 60_000" if "classes" in words else {"pay": (0, 150_000)}
+        classes = {"classes": (False, True)} if "classes" in words else {}
+        model = getattr(dp.learn, name)(dp.ApproxDP(0.5, 1e-7), rows="shorten", **classes)
+        with pytest.raises(dp.errors.InvalidParameter, match="'clip' or 'normalize'"):
+            asked.fit(model, FEATURES, target)
+        assert asked.remaining == before
+
+
 @pytest.mark.parametrize(
     ("model", "words"),
     [
@@ -273,6 +288,7 @@ def test_what_is_set_aside_is_remembered(people: pd.DataFrame, tmp_path: Path) -
         (dp.learn.ExponentialLeastSquares(dp.PureDP(0.1), coef_bound=1e-300), "coef_bound"),
         (dp.learn.LinearRegression(dp.ZCDP(0.1), shrink=-1.0), "shrink"),
         (dp.learn.PosteriorSampleRegression(dp.ApproxDP(0.5, 1e-7), row_norm=1e99), "cannot be fitted"),
+        (dp.learn.CalibratedPosteriorSampleRegression(dp.ApproxDP(0.5, 1e-7), ridge="10"), "ridge"),
         (dp.learn.HuberRegression(dp.GDP(1e-6)), "added exactly"),
         (dp.learn.HuberRegression(dp.PureDP(1e-9)), "times the sensitivity"),
         (dp.learn.HuberRegression(dp.ZCDP(1e-12), method=dp.learn.Descent(steps=500)), "added exactly"),
