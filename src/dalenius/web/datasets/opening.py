@@ -93,6 +93,13 @@ def open_session(store: Store, settings: Settings, name: str, analyst: str | Non
     return session_of(store, settings, _open_to(store, name, analyst), analyst)
 
 
+def session_at_hand(store: Store, name: str, analyst: str) -> Session | None:
+    """The same, if this process has it: nothing is opened, which may take as long as a server of data likes."""
+    known = _open_to(store, name, analyst)
+    version, sessions = _opened(store).sessions.get(name, (0, {}))
+    return sessions.get(analyst) if version == known.version else None
+
+
 @dataclass(frozen=True)
 class Outline:
     """What is public about the source of a data set as it is registered now, for a process that plans."""
