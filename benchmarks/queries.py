@@ -1,4 +1,4 @@
-"""Ranges over histograms: the matrix mechanism beside OpenDP's trees, written to QUERIES.md."""
+"""Ranges over histograms: the matrix mechanism beside OpenDP's trees, and many queries one by one: QUERIES.md."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks import queries_online
 from benchmarks.ask import Peers
 
 WORKER = Path(__file__).with_name("queries_run.py")
@@ -61,6 +62,8 @@ def run(
             lines += [f"Target: below {target}: {'met' if ours['error'] < target else 'missed'}.", ""]
         if best:
             lines += [f"OpenDP's best has {best / ours['error']:.2f} times the error.", ""]
+    lines.append(queries_online.section(2_000 if quick else queries_online.QUERIES))
+    say(lines[-1])
     (out / "QUERIES.md").write_text("\n".join(lines), encoding="utf-8")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -31,6 +32,22 @@ WHY = (
     "skipped under CI=true: {reason}\n"
     "Install what is missing, or, if skipping loses nothing, mark it @pytest.mark.allowed_skip(reason=...)."
 )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is there before the first test stays to the end: nobody needs to look for garbage in it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """At the end they are garbage, too: libraries in C++ complain of what is left of them."""
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from time import sleep
 
 import pytest
-from benchmarks import cases, ours, parts, report
+from benchmarks import cases, ledger_long, ours, parts, report
 from benchmarks.ask import Reply
 from benchmarks.timing import MOST, Timing, timed
+
+from dalenius.session.verify import verify
 
 TRAINING = [(sigma, steps) for sigma in (1.0, 2.0) for steps in (1_000, 10_000, 100_000)]
 
@@ -105,3 +108,15 @@ def test_report_says_what_was_missed_and_what_was_not_answered() -> None:
     assert (
         json.loads(report.machine_readable([case], {}))["cases"][0]["rows"][0]["replies"][0]["value"] == "inf"
     )
+
+
+def test_a_long_ledger_is_one_as_sessions_make_them(tmp_path: Path) -> None:
+    where = str(tmp_path / "long.ledger")
+    assert ledger_long.fill(where, 40) == 40
+    assert verify(where).ok
+    page = "# Damage\n\ntext\n"
+    for told in ("old", "new"):
+        page = ledger_long.page(ledger_long.page(page, "SQLite", told), "PostgreSQL", told)
+    headings = [line for line in page.splitlines() if line.startswith("#")]
+    assert headings == ["# Damage", "## A long ledger, SQLite", "## A long ledger, PostgreSQL"]
+    assert "old" not in page

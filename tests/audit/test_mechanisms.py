@@ -180,7 +180,8 @@ def test_half_the_noise_is_caught(name: str) -> None:
     options, change = PLANTED[name]
     make = getattr(mechanisms, name)
     claimed, done = make(**options), make(**options | change)
-    trials = 10_000 if name == "StabilityHistogram" else 100_000
+    # Caught by 20 000 with other seeds, too; the sparse vector's bound is on unlikely outcomes, and takes more.
+    trials = {"StabilityHistogram": 2000, "SparseVector": 100_000}.get(name, 20_000)
     with seeded(zlib.crc32(name.encode())):
         found = lower_bound(done, trials=trials, confidence=SURE, single=0)
     assert found.contradicts(claimed)

@@ -148,3 +148,22 @@ def test_variances_of_frequency_oracles(epsilon: float, k: int) -> None:
         assert local.HadamardResponse(epsilon=epsilon, k=k).noise_variance(0.0, 1) == pytest.approx(
             ((e + 1) / (e - 1)) ** 2, rel=1e-9
         )
+
+
+@pytest.mark.parametrize("overlapping", [False, True])
+def test_everybody_is_in_one_level_of_the_tree(monkeypatch: pytest.MonkeyPatch, overlapping: bool) -> None:
+    """Heavy hitters cost one report: everybody sends one, to one level. Planted: all people in every level."""
+    sent: list[tuple[int, float]] = []
+    release = local.LocalHashing.release
+
+    def heard(oracle: local.LocalHashing, values: Any) -> Any:
+        sent.append((len(values), oracle.epsilon))
+        return release(oracle, values)
+
+    monkeypatch.setattr(local.LocalHashing, "release", heard)
+    if overlapping:
+        monkeypatch.setattr(np, "array_split", lambda people, levels: [people] * levels)
+    found = local.heavy_hitters(np.repeat([5, 70_000], 300), 2.0, bits=20)
+    assert len(sent) == len(found.levels) > 1
+    assert {epsilon for _, epsilon in sent} == {2.0} == {found.loss.epsilon(0.0)}
+    assert (sum(count for count, _ in sent) == 600) is not overlapping

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 import threading
+import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,48 @@ def test_only_a_certificate_that_is_trusted_for_the_name_will_do(address: str) -
     )  # the same server, under a name that it cannot prove
     with pytest.raises(ConsoleError, match="certificate"):
         _ = dp.connect(f"https://{other_name}", token="dalenius_x", verify=known).datasets
+
+
+class Echoing(BaseHTTPRequestHandler):
+    """Keeps its connections, and answers with what it was asked for."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        told = json.dumps(self.path).encode()
+        time.sleep(0.002)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing is said."""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+def test_processes_that_were_forked_do_not_read_each_others_answers() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Echoing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    one = line.Line(f"http://127.0.0.1:{server.server_port}", "dalenius_x", patience=0)
+    assert one.get("me") == "/api/v1/me"  # the connection stays
+
+    def own(word: str) -> bool:
+        return all(one.get(f"{word}{number}") == f"/api/v1/{word}{number}" for number in range(20))
+
+    children = []
+    for word in ("a", "b"):
+        child = os.fork()
+        if not child:
+            right = False
+            try:
+                right = own(word)
+            finally:
+                os._exit(0 if right else 1)
+        children.append(child)
+    assert own("c")
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+    server.shutdown()
 
 
 def scripted(

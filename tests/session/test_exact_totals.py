@@ -13,12 +13,13 @@ import pytest
 import dalenius as dp
 from dalenius.calculus.guarantees import filter_of
 from dalenius.calculus.losses import gaussian
+from tests.sample import sampled
 
 FRAME = pd.DataFrame({"g": ["a", "b"] * 50, "x": range(100)})
 FACTS = dp.Schema({"g": {"categories": ["a", "b"]}, "x": {"bounds": (0, 100)}}, nulls="never")
 
 TOTALS = [
-    *(
+    *sampled(
         kind(value)
         for kind in (dp.PureDP, dp.ZCDP, dp.GDP)
         for value in (0.1, 1 / 3, 0.7, 1.0, math.pi, 1e-3, 7)
@@ -26,6 +27,7 @@ TOTALS = [
     *(dp.ApproxDP(e, d) for e, d in ((1, 1e-6), (0.3, 1e-8), (1 / 3, 1e-7 / 3), (8, 1e-12))),
     dp.ApproxDP(0.5, 0.0),
 ]
+"""Of a third of the pure, zCDP and GDP ones each value is there once."""
 
 
 def session(budget: dp.Guarantee, **more: Any) -> dp.Session:

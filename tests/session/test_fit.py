@@ -13,8 +13,10 @@ from sklearn.linear_model import Ridge
 
 import dalenius as dp
 from dalenius.calculus.guarantees import filter_of
+from dalenius.learn.saved import WORDS
 from dalenius.session.fit import Fitting
 from dalenius.tables.compute import exact
+from tests.sample import paired
 
 ROWS = 8000
 SCHEMA = dp.Schema({"age": {"bounds": (18, 90)}, "hours": {"nulls": "drop"}}, nulls="never")
@@ -107,25 +109,27 @@ def test_a_unit_is_bounded_and_pays_for_all_its_rows(people: pd.DataFrame, most:
     assert spent == pytest.approx(0.1 * most**2, rel=1e-6)
 
 
-@pytest.mark.parametrize("adjacency", [dp.ADD_REMOVE, dp.REPLACE_ONE], ids=repr)
-@pytest.mark.parametrize("unit", [dp.Unit.rows(), dp.Unit("person", max_rows=2)], ids=repr)
+PAID = [
+    (dp.ZCDP(50.0), dp.learn.LogisticRegression(dp.ZCDP(0.1))),
+    (dp.ZCDP(50.0), dp.learn.HuberRegression(dp.ApproxDP(0.5, 1e-6))),
+    (dp.GDP(9.0), dp.learn.LogisticRegression(dp.GDP(0.3))),
+    (dp.PureDP(30.0), dp.learn.LogisticRegression(dp.PureDP(0.5))),
+    (dp.ApproxDP(30.0, 1e-4), dp.learn.LogisticRegression(dp.ApproxDP(0.5, 1e-6))),
+    (dp.ApproxDP(30.0, 1e-4), dp.learn.LogisticRegression(dp.PureDP(0.5))),
+    (dp.ApproxDP(30.0, 1e-4), dp.learn.PosteriorSampleRegression(dp.ApproxDP(0.2, 1e-6))),
+]
+
+
 @pytest.mark.parametrize(
-    ("budget", "model"),
-    [
-        (dp.ZCDP(50.0), dp.learn.LogisticRegression(dp.ZCDP(0.1))),
-        (dp.ZCDP(50.0), dp.learn.HuberRegression(dp.ApproxDP(0.5, 1e-6))),
-        (dp.GDP(9.0), dp.learn.LogisticRegression(dp.GDP(0.3))),
-        (dp.PureDP(30.0), dp.learn.LogisticRegression(dp.PureDP(0.5))),
-        (dp.ApproxDP(30.0, 1e-4), dp.learn.LogisticRegression(dp.ApproxDP(0.5, 1e-6))),
-        (dp.ApproxDP(30.0, 1e-4), dp.learn.LogisticRegression(dp.PureDP(0.5))),
-        (dp.ApproxDP(30.0, 1e-4), dp.learn.PosteriorSampleRegression(dp.ApproxDP(0.2, 1e-6))),
-    ],
-    ids=str,
+    ("paid", "unit", "adjacency"),
+    paired(PAID, [dp.Unit.rows(), dp.Unit("person", max_rows=2)], [dp.ADD_REMOVE, dp.REPLACE_ONE]),
+    ids=repr,
 )
 def test_loss_is_what_was_charged(
-    people: pd.DataFrame, budget: dp.Guarantee, model: Any, unit: dp.Unit, adjacency: Any, tmp_path: Path
+    people: pd.DataFrame, paid: tuple[dp.Guarantee, Any], unit: dp.Unit, adjacency: Any, tmp_path: Path
 ) -> None:
     """For every kind of budget, unit and neighbours; and when it comes from the record."""
+    budget, model = paid
     target = {"pay": (0, 150_000)} if "target_bounds" in model.get_params() else "pay >= 74000"
     asked = session(people[:400], budget, unit=unit, adjacency=adjacency, ledger=tmp_path / "ledger")
     made = asked.fit(model, FEATURES, target)
@@ -266,6 +270,20 @@ def test_what_is_set_aside_is_remembered(people: pd.DataFrame, tmp_path: Path) -
         session(people[:400], promise, ledger=tmp_path / "ledger", reserve=0.25)
 
 
+def test_how_rows_are_shortened_is_looked_at_before_the_charge(people: pd.DataFrame) -> None:
+    asked = session(people[:50], dp.ApproxDP(20.0, 1e-4))
+    before = asked.remaining
+    for name, words in WORDS.values():
+        if "rows" not in words:
+            continue
+        target: Any = "pay > 60_000" if "classes" in words else {"pay": (0, 150_000)}
+        classes = {"classes": (False, True)} if "classes" in words else {}
+        model = getattr(dp.learn, name)(dp.ApproxDP(0.5, 1e-7), rows="shorten", **classes)
+        with pytest.raises(dp.errors.InvalidParameter, match="'clip' or 'normalize'"):
+            asked.fit(model, FEATURES, target)
+        assert asked.remaining == before
+
+
 @pytest.mark.parametrize(
     ("model", "words"),
     [
@@ -273,6 +291,7 @@ def test_what_is_set_aside_is_remembered(people: pd.DataFrame, tmp_path: Path) -
         (dp.learn.ExponentialLeastSquares(dp.PureDP(0.1), coef_bound=1e-300), "coef_bound"),
         (dp.learn.LinearRegression(dp.ZCDP(0.1), shrink=-1.0), "shrink"),
         (dp.learn.PosteriorSampleRegression(dp.ApproxDP(0.5, 1e-7), row_norm=1e99), "cannot be fitted"),
+        (dp.learn.CalibratedPosteriorSampleRegression(dp.ApproxDP(0.5, 1e-7), ridge="10"), "ridge"),
         (dp.learn.HuberRegression(dp.GDP(1e-6)), "added exactly"),
         (dp.learn.HuberRegression(dp.PureDP(1e-9)), "times the sensitivity"),
         (dp.learn.HuberRegression(dp.ZCDP(1e-12), method=dp.learn.Descent(steps=500)), "added exactly"),

@@ -131,8 +131,14 @@ def test_what_takes_too_long_is_given_up_and_others_are_told_to_come_again(conso
             small.call(fails, desk)
         assert "row 17" not in str(unexpected.value.document())
         assert len(small.call(Desk.history, desk, 10)) >= 1  # started again
+        assert small.call(reads, desk) == ("people", ["age", "pay"], False)
     finally:
         small.close()
+
+
+def reads(desk: Desk) -> tuple[str, list[str], bool]:
+    source = desk.session.source
+    return source.name, [field.name for field in source.fields], source.rows is not None
 
 
 def slow(desk: Desk) -> None:

@@ -16,6 +16,8 @@ from anyio import to_thread
 
 from dalenius.web.asking import apart
 from dalenius.web.asking.apart import Apart
+from dalenius.web.asking.asked import Desk
+from dalenius.web.datasets import opening
 from tests.web.console import Console
 
 BUDGET = {"budget": {"kind": "zcdp", "rho": "0.01"}}
@@ -107,6 +109,19 @@ def test_it_waits_for_no_plan_and_for_no_thread(console: Console, asked: dict[st
     assert waiting[0].status_code == 202
     word = {"Idempotency-Key": asked.get("kind", "q")}
     assert anna.post(f"{WHERE}/releases", json=count(31), headers=word).status_code == 422
+
+
+def test_it_waits_for_no_source(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    """These threads also tell who somebody is: eight requests for data whose server hangs would have them all."""
+    had = opening._opened(console.store)
+    anna = console.people["Anna"]
+    desk = Desk(console.store, console.settings, console.app.state.jobs, anna, "people")
+    assert desk.session is opening.session_at_hand(console.store, "people", "Anna")
+    monkeypatch.setattr(had, "sessions", {})
+    monkeypatch.setattr(had, "sources", {})
+    monkeypatch.setattr(opening, "looked_at", lambda *_: pytest.fail("a source was opened"))
+    assert desk.at_once(count(20)) is None
+    assert desk.at_once(count(20), "a word") is None
 
 
 def test_who_may_not_ask_is_told_nothing(console: Console) -> None:

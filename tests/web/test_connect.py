@@ -163,6 +163,8 @@ def test_every_public_name_works_from_afar_or_says_the_way(s: Any) -> None:
             tried(name, lambda name=name, given=given, named=named: getattr(s, name)(*given, **named))
         else:
             tried(name, lambda name=name: getattr(s, name))
+    for show in (str, repr, Session._repr_html_):
+        assert "people" in show(s)
     account: dict[str, tuple[Any, ...]] = {
         "allowance": ("Anna",),
         "check_room": (s.account.filter.nothing,),

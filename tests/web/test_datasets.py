@@ -423,6 +423,36 @@ def test_a_ledger_that_was_put_back_is_noticed(tmp_path: Path) -> None:
         assert "not sound" in console.browser("Stella").get("/ledger").text.lower()
 
 
+def test_where_the_ledger_and_the_store_are_is_told_to_the_log_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Console.made(tmp_path) as console:
+        steward, anna = console.api("Stella"), console.api("Anna")
+        pd.DataFrame({"person": [1], "age": [2]}).to_parquet(console.data / "people.parquet")
+        steward.post("/api/v1/datasets", json=whole("people"))
+        steward.post("/api/v1/datasets/people/open")
+        steward.put("/api/v1/datasets/people/grants/Anna")
+        assert anna.get("/api/v1/datasets/people/standing").status_code == 200
+        pages = console.browser("Anna")
+        ledger = Path(console.settings.ledger_address)
+        ledger.rename(ledger.with_suffix(".gone"))
+        told = anna.get("/api/v1/datasets/people/standing")
+        assert (told.status_code, told.json()["type"]) == (503, "urn:dalenius:problem:ledger-damaged")
+        seen = [told.text, pages.get("/datasets").text, pages.get("/datasets/people").text]
+        assert str(ledger) in caplog.text
+        console.store.engine.dispose()
+        for file in console.settings.folder.glob("console.sqlite*"):
+            file.unlink()
+        Path(console.settings.store_address).write_text("no database")
+        told = console.client.post("/sign-in", data={"token": "x"})
+        assert (told.status_code, told.json()["type"]) == (503, "urn:dalenius:problem:store")
+        seen.append(told.text)
+    assert console.settings.store_address in caplog.text
+    for text in seen:
+        assert str(tmp_path) not in text
+        assert "ledger" in text or "record" in text
+
+
 def test_a_registration_reads_for_ever() -> None:
     text = (Path(__file__).parent / "golden" / "dataset-1.json").read_text(encoding="utf-8")
     assert json.loads(read_registration(text).text()) == json.loads(text)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 import random
 import socket
 import ssl
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -68,7 +71,8 @@ class Line:
                 "console whose certificate is not checked may be anybody.",
             )
         context: Any = True if verify is True else ssl.create_default_context(cafile=verify)
-        self._client = self.http.Client(
+        self._made = partial(
+            self.http.Client,
             base_url=self.url,
             headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
             verify=context,
@@ -78,6 +82,8 @@ class Line:
             trust_env=self.url.startswith("https:"),
             transport=transport,
         )
+        self._client = self._made()
+        _lines.add(self)
 
     def __repr__(self) -> str:
         return f"<Line to {self.url}>"
@@ -97,6 +103,10 @@ class Line:
     def close(self) -> None:
         """Hang up."""
         self._client.close()
+
+    def in_child(self) -> None:
+        """After a fork: on the parent's connections either would read what the other asked for."""
+        self._client = self._made()
 
     def _sent(self, method: str, path: tuple[str, ...], held: float = 0.0, **more: Any) -> Any:
         where = "/api/v1/" + "/".join(quote(part, safe="") for part in path)
@@ -215,6 +225,17 @@ def _httpx() -> ModuleType:
         ) from None
     return httpx
 
+
+_lines: weakref.WeakSet[Line] = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    for line in list(_lines):
+        line.in_child()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_in_child)
 
 Progress = Callable[[Mapping[str, Any]], None]
 """Is told of a job, each time something is known of it."""

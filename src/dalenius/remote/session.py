@@ -60,6 +60,7 @@ class RemoteSession(Session):
         self.account: RemoteAccount = RemoteAccount(line, described, progress)
         self.per_question = described.per_question
         self._fits, self._meanings, self._last = {}, {}, None
+        self._is_kept = True  # in the console's ledger
 
     def __repr__(self) -> str:
         return f"<RemoteSession: {super().__repr__()[len('<Session: ') : -1]}; at {self.account.line.url}>"

@@ -56,10 +56,6 @@ class Features:
             )
         return cls(tuple(sums), tuple(listed), tuple(names))
 
-    @property
-    def has_categories(self) -> bool:
-        return any(categories is not None for categories in self.listed)
-
 
 def label_code(table: Table, text: str, classes: Sequence[Any]) -> str:
     """The number of a row's class, in the language of expressions; -1 for another label, and for a missing one."""

@@ -83,10 +83,6 @@ class Planning:
         @property
         def remaining(self) -> Guarantee: ...
 
-    def _given_to(self, budget: Budget | None) -> Guarantee:
-        """What a call is given: its budget, or what the session gives each."""
-        return self._paid(budget)
-
     def _read_sql(
         self, text: str, public: Mapping[str, Any] | None = None, keys: Any = None
     ) -> Query | CubeQuery:

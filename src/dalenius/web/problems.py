@@ -77,6 +77,13 @@ KINDS: tuple[tuple[type[DaleniusError], str, int, str, str], ...] = (
 )
 """Which problem each of our errors is, the special ones first."""
 
+WITHHELD: tuple[tuple[type[DaleniusError], str], ...] = (
+    (LedgerDamaged, "the ledger is not what was written. Nothing is released until it is put right."),
+    (LedgerError, "the ledger could not be used, and nothing was released. The console's log says why."),
+    (StoreUnusable, "the console's own record could not be used. The console's log says why."),
+)
+"""What is told of errors whose own words say where ledger and store are: that is for the log."""
+
 STATUSES = {
     400: ("bad-request", "The request cannot be read", "Send what the documentation of the API says."),
     401: (
@@ -162,7 +169,7 @@ class Problem(HTTPException):
 
 
 def problem_of(error: Exception) -> tuple[Problem, str | None]:
-    """What is told of an exception, and the line for the log where it is one that nobody expected."""
+    """What is told of an exception, and the line for the log where that is to have more."""
     if isinstance(error, Problem):
         return error, None
     if hasattr(error, "problem"):  # an error of a room that knows what is to be told of it
@@ -176,8 +183,9 @@ def problem_of(error: Exception) -> tuple[Problem, str | None]:
             }
         if isinstance(fields := getattr(error, "fields", None), dict):  # everything that is wrong with a form
             more["fields"] = fields
-        blamed = getattr(error, "parameter", None)
-        return Problem(status, str(error), kind=kind, title=title, fix=fix, parameter=blamed, **more), None
+        blamed, said = getattr(error, "parameter", None), words_of(error)
+        line = None if said == str(error) else f"{kind}: {error}"
+        return Problem(status, said, kind=kind, title=title, fix=fix, parameter=blamed, **more), line
     if isinstance(error, RequestValidationError):
         return Problem(422, _sentence(error), parameter=_where(error.errors()[0])), None
     if isinstance(error, StarletteHTTPException):
@@ -189,6 +197,11 @@ def problem_of(error: Exception) -> tuple[Problem, str | None]:
         Problem(500, f"{title}; number {number} in the log."),
         f"unexpected number={number} type={type(error).__name__} at={_place(error)}",
     )
+
+
+def words_of(error: DaleniusError) -> str:
+    """What an error of ours says, to whoever it may concern: of where ledger and store are, nothing."""
+    return next((words for kind, words in WITHHELD if isinstance(error, kind)), str(error))
 
 
 def _where(error: dict[str, Any]) -> str:

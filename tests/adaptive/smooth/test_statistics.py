@@ -15,6 +15,7 @@ from dalenius.adaptive.statistics import Custom, Median, Quantile, Statistic, Tr
 from dalenius.core.adjacency import Adjacency
 from dalenius.errors import InvalidParameter
 from tests.adaptive.smooth.small_sets import Data, all_sets, neighbours
+from tests.sample import paired
 
 POINTS = (0.0, 1.0, 2.0, 4.0)
 LARGEST = 7
@@ -80,9 +81,7 @@ def test_sensitivity_at_a_distance_by_enumeration(kind: str, adjacency: Adjacenc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("beta", [0.05, 0.4, 1.5])
+@pytest.mark.parametrize(("kind", "adjacency", "beta"), paired(list(KINDS), ADJACENCIES, [0.05, 0.4, 1.5]))
 def test_smooth_between_all_neighbours(kind: str, adjacency: Adjacency, beta: float) -> None:
     statistic = build(kind, adjacency)
     everything = all_sets(POINTS, LARGEST)

@@ -20,6 +20,7 @@ from dalenius.infer.hypotheses import parts
 from dalenius.intervals.laws import Law
 from tests.infer.hypotheses.every import EVERY, LEVELS, WORDS, X, Y
 from tests.noise.seeded import seeded
+from tests.sample import paired
 
 PROMISES = [
     dp.PureDP(0.7),
@@ -30,9 +31,11 @@ PROMISES = [
 ]
 
 
-@pytest.mark.parametrize("promise", PROMISES, ids=str)
-@pytest.mark.parametrize("adjacency", [dp.ADD_REMOVE, dp.REPLACE_ONE], ids=str)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(
+    ("name", "adjacency", "promise"),
+    paired(list(EVERY), [dp.ADD_REMOVE, dp.REPLACE_ONE], PROMISES),
+    ids=str,
+)
 def test_the_loss_keeps_the_promise_and_leaves_little(name: str, adjacency: Any, promise: Any) -> None:
     make, data, _ = EVERY[name]
     test = make(promise, adjacency=adjacency)

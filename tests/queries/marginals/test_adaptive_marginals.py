@@ -12,6 +12,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.queries import AdaptiveMarginals, Bins, Domain, Workload
 from dalenius.queries.marginals import adaptive_marginals
 from tests.noise.seeded import seeded
+from tests.sample import paired
 
 DOMAIN = Domain({"a": ["x", "y", "z"], "b": 4, "c": Bins(0, 1, 5), "d": 1})
 
@@ -33,9 +34,10 @@ def short_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adaptive_marginals, "FINAL_STEPS", 40)
 
 
-@pytest.mark.parametrize("guarantee", [dp.PureDP(1.0), dp.ZCDP(0.01), dp.GDP(3.0)])
-@pytest.mark.parametrize("n", [0, 1, 5000])
-@pytest.mark.parametrize("ways", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("guarantee", "n", "ways"),
+    paired([dp.PureDP(1.0), dp.ZCDP(0.01), dp.GDP(3.0)], [0, 1, 5000], [1, 2, 3]),
+)
 def test_shapes_and_types_do_not_depend_on_the_data(guarantee: Any, n: int, ways: int) -> None:
     w = Workload.marginals(DOMAIN, ways)
     released = AdaptiveMarginals(w, guarantee).release(data(n))

@@ -47,6 +47,24 @@ def test_queries_are_exact() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "wanted", [range(5), range(3, 3), range(10, 2, -3), range(0, 64, 7), range(63, -1, -1), range(7, 8)]
+)
+def test_a_range_of_codes_is_the_list_of_its_members(wanted: range) -> None:
+    domain = Domain({"x": 64})
+    masks = [linear_query(domain, {"x": kind}).weights for kind in (wanted, list(wanted))]
+    assert np.array_equal(*masks)
+    assert masks[0].sum() == len(wanted)
+
+
+@pytest.mark.parametrize(
+    "wanted", [range(-1, 3), range(60, 65), range(3, -2, -1), range(10**12), range(-(10**30), 10**30)]
+)
+def test_a_range_that_leaves_the_domain_is_refused_however_long_it_is(wanted: range) -> None:
+    with pytest.raises(InvalidParameter, match="not all of that is in the domain"):
+        linear_query(Domain({"x": 64}), {"x": wanted})
+
+
 def test_a_mask_counts_every_row_once() -> None:
     """Bytes that pass for True may be larger than 1."""
     mask = np.full(DOMAIN.shape, 255, dtype=np.uint8).view(bool)

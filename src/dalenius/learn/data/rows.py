@@ -251,10 +251,15 @@ def products(rows: Reals, table: Reals) -> Reals:
     return total
 
 
+def checked_rows(how: object) -> Rows:
+    """How rows are brought to their norm."""
+    found: Rows = checks.one_of("rows", how, "clip", "normalize")
+    return found
+
+
 def factors(features: Reals, norm: float, how: Rows) -> Reals:
     """What to multiply every row by so that its Euclidean norm is at most `norm`; 0 for rows that are not numbers."""
-    norm = checked_norm(norm)
-    checks.one_of("rows", how, "clip", "normalize")
+    norm, how = checked_norm(norm), checked_rows(how)
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.sqrt(np.einsum("ij,ij->i", features, features))
     odd = ~((size > 1e-140) & (size < 1e150))

@@ -12,6 +12,7 @@ from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.adaptive.regression.ops_ptr import ops_ptr
 from dalenius.adaptive.regression.ridge import Squares
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
 from dalenius.learn.data.parameters import approximate
 from dalenius.learn.models.bounded_regression import BoundedRegression
 
@@ -73,7 +74,7 @@ class CalibratedPosteriorSampleRegression(BoundedRegression):
     def _mechanism(self) -> CalibratedRelease:
         square = (self._norm**2 + self._constant**2) * (1 + 1e-9)
         promise = approximate(self.guarantee, "a posterior sample")
-        return ops_ptr(promise, square=square, ridge=self.ridge * self._norm**2)
+        return ops_ptr(promise, square=square, ridge=checks.positive("ridge", self.ridge) * self._norm**2)
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""

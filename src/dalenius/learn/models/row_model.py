@@ -15,7 +15,16 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_norm, checked_scale, constant_column
 from dalenius.learn.data.refits import alone
-from dalenius.learn.data.rows import RecordBlocks, Records, Rows, factors, matrix, products, records
+from dalenius.learn.data.rows import (
+    RecordBlocks,
+    Records,
+    Rows,
+    checked_rows,
+    factors,
+    matrix,
+    products,
+    records,
+)
 from dalenius.learn.models.in_notebooks import InNotebooks
 from dalenius.learn.models.reported import Reported
 
@@ -34,6 +43,8 @@ class RowModel(InNotebooks, Reported, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _norm(self) -> float:
+        # Here, since every price asks for the norm: what is refused later was charged.
+        checked_rows(self.rows)
         return checked_norm(self.row_norm)
 
     @property

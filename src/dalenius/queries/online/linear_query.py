@@ -17,7 +17,7 @@ import numpy as np
 from dalenius.core import checks
 from dalenius.core.arrays import Array, Bools, Ints, Reals
 from dalenius.errors import InvalidParameter
-from dalenius.queries.domain import Bins, Domain
+from dalenius.queries.domain import Bins, Domain, Whole
 
 RESOLUTION = 1 << 10
 """Weights and answers are multiples of 1 / RESOLUTION."""
@@ -90,14 +90,22 @@ def _wanted(domain: Domain, name: str, wanted: Any) -> Bools:
     if isinstance(column, Bins) and isinstance(wanted, tuple) and len(wanted) == 2:
         mask[column.between(*wanted)] = True
         return mask
-    several = isinstance(wanted, list | tuple | range | set | frozenset | np.ndarray)
-    values = np.fromiter(wanted if several else [wanted], dtype=object)
-    codes = column.codes(values)
-    if (codes < 0).any() or np.ndim(wanted) > 1:
+    if isinstance(column, Whole) and isinstance(wanted, range) and wanted:
+        # The codes themselves, without an object for each; the two ends tell whether all are inside.
+        codes = column.codes(np.array([wanted[0], wanted[-1]], dtype=object))
+        inside = bool((codes >= 0).all())
+        if inside:
+            mask[np.arange(wanted.start, wanted.stop, wanted.step)] = True
+    else:
+        several = isinstance(wanted, list | tuple | range | set | frozenset | np.ndarray)
+        codes = column.codes(np.fromiter(wanted if several else [wanted], dtype=object))
+        inside = bool((codes >= 0).all()) and np.ndim(wanted) <= 1
+        if inside:
+            mask[codes] = True
+    if not inside:
         raise InvalidParameter(
             f"the query asks for {checks.shown(wanted)} of the column {name}; not all of that is in the domain."
         )
-    mask[codes] = True
     return mask
 
 

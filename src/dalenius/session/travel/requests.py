@@ -162,7 +162,7 @@ class Release(Request):
 
     def settled(self, session: Session) -> dict[str, JSON]:
         if self.accuracy is None:
-            return {"budget": session._given_to(self.budget).record()}
+            return {"budget": session._paid(self.budget).record()}
         if self.budget is not None:
             raise InvalidParameter("give one of budget and accuracy: an accuracy has its own price.")
         confidence = self.accuracy.confidence if self.confidence is None else self.confidence
@@ -171,7 +171,7 @@ class Release(Request):
 
     def price(self, session: Session) -> Price:
         if self.accuracy is None:
-            return price_of(self, session, session._given_to(self.budget))
+            return price_of(self, session, session._paid(self.budget))
         if self.budget is not None:
             raise InvalidParameter("give one of budget and accuracy: an accuracy has its own price.")
         return session.price(self.query, self.accuracy)
@@ -225,10 +225,10 @@ class ReleaseAll(Request):
         return float(sum(1 + len(query.measures) // 32 for query in self.queries.values()))
 
     def settled(self, session: Session) -> dict[str, JSON]:
-        return {"budget": session._given_to(self.budget).record()}
+        return {"budget": session._paid(self.budget).record()}
 
     def price(self, session: Session) -> Price:
-        return price_of(self, session, session._given_to(self.budget))
+        return price_of(self, session, session._paid(self.budget))
 
 
 @dataclass(frozen=True)
@@ -347,10 +347,10 @@ class Evaluate(Request):
         return 4.0
 
     def settled(self, session: Session) -> dict[str, JSON]:
-        return {"budget": session._given_to(self.budget).record()}
+        return {"budget": session._paid(self.budget).record()}
 
     def price(self, session: Session) -> Price:
-        return price_of(self, session, session._given_to(self.budget))
+        return price_of(self, session, session._paid(self.budget))
 
 
 @dataclass(frozen=True)
@@ -401,10 +401,10 @@ class Synthesize(Request):
         return 16.0
 
     def settled(self, session: Session) -> dict[str, JSON]:
-        return {"budget": session._given_to(self.budget).record()}
+        return {"budget": session._paid(self.budget).record()}
 
     def price(self, session: Session) -> Price:
-        return price_of(self, session, session._given_to(self.budget))
+        return price_of(self, session, session._paid(self.budget))
 
 
 KINDS: Mapping[str, type[Request]] = {

@@ -26,7 +26,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -163,11 +163,6 @@ def subsets(columns: Columns) -> Iterator[Columns]:
     return itertools.chain.from_iterable(
         itertools.combinations(columns, size) for size in range(len(columns) + 1)
     )
-
-
-def whole_cells(noisy: Noisy) -> Noisy:
-    """Cells that are whole and not negative and have the sum they had, rounded (of each bin)."""
-    return replace(noisy, values=whole(noisy.values))
 
 
 def whole(values: Reals) -> Reals:

@@ -125,7 +125,7 @@ def _ask_page(
     data = described(desk.store, desk.settings, desk.dataset, desk.person)
     left = session.remaining
     try:
-        first = session._given_to(None).record()
+        first = session._paid(None).record()
     except Refused:  # nothing was settled for a question that does not say
         first = budgets.part(left, budgets.USUAL)
     word, nothing = budgets.leading(left), _nothing_left(session)

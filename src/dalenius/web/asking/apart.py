@@ -4,6 +4,9 @@ A plan is made of public facts, but that of synthetic data of thirty columns tak
 times over from price to job. In the server it would slow everybody down. So all but single questions go to a process
 beside it, one at a time and for so long at most; whoever comes when enough wait is told to come again. Single questions
 are planned in the server, a few at a time (`planning`).
+
+The process has no way to the rows, and is told what is public about them: to open large data takes long, and whether
+that is done in time would tell how large they are.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dalenius.errors import DaleniusError
+from dalenius.web.datasets.opening import outline_of, plan_with
 from dalenius.web.jobs.child import Child, Inbox
 from dalenius.web.problems import Problem, problem_of
 from dalenius.web.settings import Settings
@@ -95,11 +99,12 @@ class Apart:
 
     def call(self, function: Callable[..., T], desk: Desk, *given: Any) -> T:
         """What a function of a module gives for a desk like this one, there."""
+        outline = outline_of(desk.store, desk.settings, desk.dataset, desk.person.name)
         if not self._waiting.acquire(blocking=False):
             raise _busy()
         try:
             with self._turn:
-                told = self._told((function, desk.person, desk.dataset, given))
+                told = self._told((function, desk.person, desk.dataset, outline, given))
         finally:
             self._waiting.release()
         desk.jobs.workers.wake.set()  # there may be a job now
@@ -145,8 +150,9 @@ def _plans(inbox: Inbox, settings: Settings) -> None:
     store = Store.open(settings.store_address)
     jobs = jobs_for(settings, store)  # to ask for work; those who work are elsewhere
     while True:
-        function, person, dataset, given = inbox.get()
+        function, person, dataset, outline, given = inbox.get()
         try:
+            plan_with(store, dataset, outline)
             inbox.send(("given", function(Desk(store, settings, jobs, person, dataset), *given)))
         except Exception as error:
             problem, line = problem_of(error)

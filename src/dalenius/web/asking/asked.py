@@ -21,6 +21,7 @@ from dalenius.web.asking.at_hand import AT_HAND, Told
 from dalenius.web.asking.kinds import ASKING
 from dalenius.web.asking.shown import shown
 from dalenius.web.datasets import open_session
+from dalenius.web.datasets.opening import session_at_hand
 from dalenius.web.jobs.jobs import Jobs
 from dalenius.web.problems import Problem
 from dalenius.web.settings import Settings
@@ -79,7 +80,8 @@ class Desk:
     ) -> tuple[int, dict[str, Any]] | None:
         """What `ask` gives, where the answer was told lately: without a plan or a look at the ledger, and so whatever
         else is going on. None where it was not."""
-        told = AT_HAND.get(self.session, content)
+        session = session_at_hand(self.store, self.dataset, self.person.name)
+        told = None if session is None else AT_HAND.get(session, content)
         return None if told is None else self._claimed(content, word, told)
 
     def _claimed(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import threading
+import time
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -49,6 +50,8 @@ class _Opened:
         self.lock = threading.Lock()
         self.locks: dict[str, threading.Lock] = {}
         self.sources: dict[str, tuple[int, Source]] = {}
+        self.failed: dict[str, tuple[int, float, str]] = {}
+        """When a source could not be opened last, by its version, and why."""
         self.has_outlines_only = False
         """Whether this process plans, and never opens a source itself."""
         self.sessions: dict[str, tuple[int, dict[str | None, Session]]] = {}
@@ -93,6 +96,13 @@ def open_session(store: Store, settings: Settings, name: str, analyst: str | Non
     return session_of(store, settings, _open_to(store, name, analyst), analyst)
 
 
+def session_at_hand(store: Store, name: str, analyst: str) -> Session | None:
+    """The same, if this process has it: nothing is opened, which may take as long as a server of data likes."""
+    known = _open_to(store, name, analyst)
+    version, sessions = _opened(store).sessions.get(name, (0, {}))
+    return sessions.get(analyst) if version == known.version else None
+
+
 @dataclass(frozen=True)
 class Outline:
     """What is public about the source of a data set as it is registered now, for a process that plans."""
@@ -130,6 +140,7 @@ def session_of(store: Store, settings: Settings, known: Kept, analyst: str | Non
     version, sessions = opened.sessions.get(known.name, (0, {}))
     if version == known.version and analyst in sessions:
         return sessions[analyst]
+    came = time.monotonic()
     with opened.of(known.name):
         version, sessions = opened.sessions.get(known.name, (0, {}))
         if version != known.version:
@@ -138,7 +149,7 @@ def session_of(store: Store, settings: Settings, known: Kept, analyst: str | Non
             whole = sessions.get(None)
             if whole is None:
                 registration = read_registration(known.registration)
-                source = _source(store, settings, known, registration, analyst is not None)
+                source = _source(store, settings, known, registration, analyst is not None, came)
                 whole = _session(registration, source, ledger(store, settings))
             own = whole if analyst is None else _own(whole, analyst)
             sessions = {**sessions, None: whole, analyst: own}
@@ -172,8 +183,9 @@ def fields_of(
     store: Store, settings: Settings, known: Kept, quiet: bool = False
 ) -> dict[str, tuple[Field, ...]]:
     """The columns of each table: their names and kinds, as the engine describes them."""
+    came = time.monotonic()
     with _opened(store).of(known.name):
-        source = _source(store, settings, known, read_registration(known.registration), quiet)
+        source = _source(store, settings, known, read_registration(known.registration), quiet, came)
     return fields_in(source)
 
 
@@ -203,9 +215,11 @@ def ledger(store: Store, settings: Settings) -> Ledger:
 
 
 def _source(
-    store: Store, settings: Settings, known: Kept, registration: Registration, quiet: bool = False
+    store: Store, settings: Settings, known: Kept, registration: Registration, quiet: bool, came: float
 ) -> Source:
-    """The source of a registration; the caller holds the data set's lock. quiet: say no word of where it is."""
+    """The source of a registration; the caller holds the data set's lock. quiet: say no word of where it is. came: when
+    the caller did. Those who waited for one who failed have failed with it: each trying again, after the other, forty
+    who ask of a server that hangs would wait for forty times as long, and have all threads meanwhile."""
     opened = _opened(store)
     version, source = opened.sources.get(known.name, (0, None))
     source = source if version == known.version else None
@@ -220,13 +234,18 @@ def _source(
         )
     with store.reading() as connection:
         secret = kept.secret(connection, known.name)
-    try:
-        source = looked_at(registration, secret, settings)
-    except SourceError:
-        if not quiet:
-            raise
+    failed, moment, why = opened.failed.get(known.name, (0, 0.0, ""))
+    if failed != known.version or moment < came:
+        try:
+            source = looked_at(registration, secret, settings)
+        except SourceError as problem:
+            why = str(problem)
+            opened.failed[known.name] = (known.version, time.monotonic(), why)
+            if not quiet:
+                raise
     if source is None:  # outside the handler: the other one must not hang on as the context of this one
-        raise SourceError(f"the data of {known.name!r} cannot be opened at this moment; tell the steward.")
+        usual = f"the data of {known.name!r} cannot be opened at this moment; tell the steward."
+        raise SourceError(usual if quiet else why)
     opened.sources[known.name] = (known.version, source)
     return source
 

@@ -21,6 +21,7 @@ from dalenius.web.datasets.sources.folder import files_in
 from dalenius.web.datasets.standing import Standing, standing_of, terms_in_words
 from dalenius.web.pages import Link, render
 from dalenius.web.people.access import SignedIn, Steward
+from dalenius.web.problems import words_of
 from dalenius.web.settings import Settings
 from dalenius.web.state import TheSettings, TheStore
 from dalenius.web.store import Store, alerts
@@ -45,7 +46,7 @@ def everything(request: Request, person: SignedIn, store: TheStore, settings: Th
             try:
                 standing = _standing(store, settings, each, None if person.role == STEWARD else person.name)
             except DaleniusError as problem:  # one that cannot be read must not hide the others
-                trouble = str(problem)
+                trouble = words_of(problem)
         rows.append(
             {
                 "name": each.name,
@@ -91,7 +92,7 @@ def one(request: Request, person: SignedIn, store: TheStore, settings: TheSettin
         try:
             context["standing"] = _standing(store, settings, known, None if steward else person.name)
         except DaleniusError as problem:
-            context["trouble"] = str(problem)
+            context["trouble"] = words_of(problem)
     context["promise"] = promise_of(registration) if registration.terms is not None else None
     context["granted"], context["others"] = [], []
     if steward:
@@ -256,5 +257,5 @@ def _tables(store: Store, settings: Settings, known: Kept, quiet: bool) -> tuple
     try:
         fields = opening.fields_of(store, settings, known, quiet)
     except (SourceError, LedgerError) as problem:
-        return {}, str(problem)
+        return {}, words_of(problem)
     return describing.columns_of(read_registration(known.registration), fields), ""
