@@ -350,6 +350,12 @@ moment is known instead of a range, values are Student's around 20 with deviatio
 standard deviation is known, 5 where the fourth moment is), and public is that the mean is within 50 of 0. Their
 intervals allow for the worst population with that moment, and hold more often for others: the upper edge of the band
 does not apply to them. Differences: N(0.5, 1) against half as many of N(0, 0.16).
+
+Variances of heavy tails hold too often where noise hides the fourth moment: at 500 rows and mu = 2 its noise is 4.5
+(replace-one) and 9.9 (add/remove) in units of the squared variance; the population's is 17, that of most samples less
+(12 in the middle). The mean of all that it may be is taken for it, 20 and 22 in the middle, and on top of that comes
+the allowance for samples without their largest values. Without this allowance the two cells hold 98.2 and 98.1 %, but
+that of 2 000 rows (replace-one) 92.4 % in place of 94.0 % (1 500 and 800 other data sets): it stays.
 """
 
 

@@ -1,4 +1,4 @@
-"""Chi-square tests keep their level where there are few rows, thin margins, and noise as large as the counts."""
+"""Tests keep their level where there are few rows, thin margins, and noise as large as the counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.random import Generator, Philox
 from scipy import stats
 
-from dalenius.infer.hypotheses import chi_square, reference
+from dalenius.infer.hypotheses import chi_square, ranks, reference
 from dalenius.intervals.laws import Normal
 
 THIN = (0.97, 0.015, 0.015)
@@ -47,3 +47,18 @@ def test_thin_tables_say_so_and_full_ones_stay_sharp() -> None:
 def test_equal_statistics_are_ties() -> None:
     assert reference.pvalue(1.0, np.array([1.0 - 1e-15] * 99)) == 1.0
     assert reference.pvalues(np.array([1.0]), np.array([1.0 - 1e-15] * 99))[0] == 1.0
+
+
+@pytest.mark.parametrize("size", [(33.0, 33.0, 34.0), (60.0, 30.0, 10.0), (80.0, 10.0, 10.0)])
+@pytest.mark.parametrize("sd", [3.0, 28.0, 57.0])
+def test_group_sizes_are_no_reason_to_reject(size: tuple[float, ...], sd: float) -> None:
+    """Sums of signs of all groups are no smaller on average than those of the true sizes (raw counts: up to 20 %)."""
+    noisy = np.array(size) + Generator(Philox(key=13)).laplace(0, sd / np.sqrt(2), (4000, 3))
+
+    def signs(n: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.maximum(n * (100 - n), 0)).sum(axis=-1)
+
+    assert signs(ranks.likely_sizes(noisy, sd**2, 100.0)).mean() > 0.985 * signs(np.array(size))
+    if sd > 20 and size[0] < 40:
+        raw = np.maximum(noisy, 0.5)
+        assert signs(raw / raw.sum(axis=1, keepdims=True) * 100).mean() < 0.93 * signs(np.array(size))

@@ -36,6 +36,18 @@ def test_golden() -> None:
     assert found.released["counts"].shape == (2, 2)
 
 
+def test_what_is_read_back_reads_the_same() -> None:
+    estimates = {"share": 0.4, "lower limit (95 %)": 0.3, "upper limit (95 %)": 0.5}
+    first = dp.infer.TestResult("t", "h", 1.0, 0.5, estimates=estimates, released={"sum": 1.0, "rows": 2.0})
+    again = dp.infer.TestResult.from_json(first.to_json())
+    assert again.summary() == first.summary()
+    assert list(again.released) == ["sum", "rows"]
+    lost = first.to_json().replace('["share",', "[")
+    for wrong in (lost, first.to_json().replace('["share"', '["part"')):
+        with pytest.raises(InvalidParameter):
+            dp.infer.TestResult.from_json(wrong)
+
+
 def test_what_is_no_result() -> None:
     text = GOLDEN.read_text()
     for wrong in (

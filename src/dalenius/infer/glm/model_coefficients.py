@@ -147,7 +147,10 @@ def debiased(matrices: Released, ridge: float, sigma: float) -> tuple[Reals, Rea
     values, vectors = np.linalg.eigh(matrices.bend)
     noise = 2 * math.sqrt(size) * matrices.bend_sd
     if values[0] < CLEAR * noise or values[0] < ridge:
-        return "the curvature of the loss cannot be told from noise, or from the ridge, in some direction"
+        return (
+            "the curvature of the loss cannot be told from noise, or from the ridge, in some direction; it can with a "
+            "larger guarantee here, more rows, or columns of like sizes and a row_norm= that most rows come near to."
+        )
     inverse = (vectors / values) @ vectors.T
     v = inverse @ (ridge * matrices.theta)
     floor = matrices.square_sd

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -192,6 +192,9 @@ class TestResult:
             "estimates": {name: exact(value) for name, value in self.estimates.items()},
             "notes": list(self.notes),
         }
+        for name, kept in (("estimates", self.estimates), ("released", self.released)):
+            if list(kept) != sorted(kept):
+                content[f"order of {name}"] = list(kept)
         return headed(FORMAT, VERSION, content)
 
     @classmethod
@@ -223,12 +226,21 @@ class TestResult:
                 loss=None if record["loss"] is None else read_loss(record["loss"]),
                 released={
                     name: np.array([float(x) for x in kept["values"]]).reshape(kept["shape"])
-                    for name, kept in record["released"].items()
+                    for name, kept in _ordered(record, "released")
                 },
-                estimates={name: float(value) for name, value in record["estimates"].items()},
+                estimates={name: float(value) for name, value in _ordered(record, "estimates")},
                 notes=list(record["notes"]),
             )
         except InvalidParameter:
             raise
         except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
             raise InvalidParameter(f"this {FORMAT} is not written as we write them.") from None
+
+
+def _ordered(record: Mapping[str, Any], name: str) -> list[tuple[str, Any]]:
+    """The entries of a part in the order they were made in; a record without one is in that of names."""
+    kept = record[name]
+    order = record.get(f"order of {name}", sorted(kept))
+    if sorted(order) != sorted(kept):
+        raise ValueError
+    return [(key, kept[key]) for key in order]

@@ -87,7 +87,7 @@ class Augmentation:
 
     def _summed(self, values: Reals) -> Reals:
         whole = values.shape[1] // self.block
-        of_whole = values[:, : whole * self.block].reshape(len(values), whole, self.block, -1)
+        of_whole = values[:, : whole * self.block].reshape(len(values), whole, self.block, values.shape[-1])
         parts: Reals = np.einsum("cbrd->bcd", of_whole)
         if whole * self.block < values.shape[1]:
             rest = values[:, whole * self.block :].sum(axis=1)[None]
