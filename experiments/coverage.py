@@ -85,10 +85,10 @@ Why some miss. Count, sum and sum of squares say nothing of the fourth moment, b
 from the smoothest population with the same mean and variance, which is right for those judged, and wrong for others
 (three values, say), however large n is. With 30 rows and a small budget the sum of squares hardly tells rows at both
 bounds from rows in between; what is between the two is too much for one and too little for the other. Quantiles of 30
-rows under noise of as many reach an end of the range on one side, where they cannot miss. A median that is itself the
-end of the largest blocks of bins, the middle of the bounds, is held more often than others: where the noisy count up to
-it rules out all that lies beyond, what is left are the values before it, and an interval that ends with it still holds
-it.
+rows under noise of as many reach an end of the range on one side, where they cannot miss. The median of a population
+that is itself the end of the largest blocks of bins, the middle of the bounds, is held more often than others: where
+the noisy count up to it rules out all that lies before, what is left are the values from there on, and an interval that
+begins with it still holds it. (One that ends before it does not.)
 """
 
 WORST = 25
@@ -210,7 +210,11 @@ def _keep(
             statistic, everything = STATISTICS[name], STATISTICS[name].everything
             if sampling and statistic.of_population is not None:
                 true, everything = statistic.of_population(population), statistic.of_any_population
-            kept.setdefault((sampling, name, repr(price), rows), []).append(_held(column, true, everything))
+            # A quantile is a value, and no sum of them: it is not rounded.
+            hair = 0.0 if name in QUANTILES else 1e-9 * np.maximum(np.abs(true), 1e-3)
+            kept.setdefault((sampling, name, repr(price), rows), []).append(
+                _held(column, true, everything, hair)
+            )
 
 
 def asked(names: Sequence[str]) -> dict[str, Aggregate]:
@@ -220,8 +224,8 @@ def asked(names: Sequence[str]) -> dict[str, Aggregate]:
     return {"a": dp.quantiles("x", [QUANTILES[name] for name in names], (0, 1))}
 
 
-def _held(column: Column, truth: Any, everything: float) -> tuple[Any, Any]:
-    hair = 1e-9 * np.maximum(np.abs(truth), 1e-3)  # the statistic itself is rounded
+def _held(column: Column, truth: Any, everything: float, hair: Any) -> tuple[Any, Any]:
+    """hair: how far the statistic itself may be off, as it is rounded."""
     inside = (column.low <= truth + hair) & (truth - hair <= column.high)
     return inside, column.high - column.low >= everything * (1 - 1e-9)
 

@@ -131,6 +131,20 @@ def test_threads_that_are_started_inside_are_silent_too() -> None:
         assert heard == []
 
 
+def test_who_takes_a_filter_away_takes_their_own() -> None:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        before = filters()
+        warnings.simplefilter("error")
+        assert warnings.filters.pop(0)[0] == "error"  # it was put first
+        assert filters() == before
+        for change in ("pop", "clear", "reverse"):
+            getattr(warnings.filters, change)()
+            with quiet():
+                warnings.warn("of a row", UserWarning, stacklevel=1)
+        assert heard == []
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_counts_those_who_are_in_it() -> None:

@@ -157,6 +157,32 @@ def test_a_name_that_stands_for_two_things(tmp_path: Path) -> None:
     assert kinds == [PerturbedObjective, WorstCase, PerturbedObjective]
 
 
+def test_a_name_that_stands_for_a_column_of_each_of_two_tables() -> None:
+    facts = {name: dp.Schema({}, nulls="drop") for name in ("visits", "purchases")}
+    unit = dp.Unit("id", max_rows=2)
+    s = dp.Session(dict.fromkeys(facts, people()), unit=unit, budget=dp.ZCDP(9.0), schema=facts)
+    model = dp.learn.LogisticRegression(dp.ZCDP(0.01))
+    for table, features in (
+        ("visits", "age"),
+        ("purchases", "age"),
+        ("purchases", "school"),
+        ("visits", "school"),
+    ):
+        s.fit(model, {features: FEATURES[features]}, "rich", table=s.table[table])
+    kinds = [type(release) for release in s.privacy_report.releases]
+    assert kinds == [
+        PerturbedObjective,
+        WorstCase,
+        WorstCase,
+        PerturbedObjective,
+    ]  # "rich" is asked for of visits
+
+    s = dp.Session(dict.fromkeys(facts, people()), unit=unit, budget=dp.ZCDP(9.0), schema=facts)
+    for table, features, target in ("visits", "age", "rich"), ("purchases", "school", "rich = (school > 1)"):
+        s.fit(model, {features: FEATURES[features]}, target, table=s.table[table])
+    assert not any(isinstance(release, WorstCase) for release in s.privacy_report.releases)
+
+
 def test_what_found_the_scale_is_told_by_its_worst_case_and_the_model_for_the_person(tmp_path: Path) -> None:
     """Given what the steps released, the rows are on a known scale: the two losses add up."""
     s = opened(tmp_path, dp.ZCDP(1.0))

@@ -82,13 +82,17 @@ class _Filters(list[Any]):
     def insert(self, at: Any, value: Any) -> None:
         super().insert(max(at, 1) if at >= 0 else at, value)
 
+    def pop(self, at: Any = -1) -> Any:
+        """The first is whichever somebody else put first."""
+        return super().pop(1 if at == 0 else at)
+
     def remove(self, value: Any) -> None:
         if value is not _FILTER:
             super().remove(value)
 
 
 def _put_first() -> None:
-    if not isinstance(warnings.filters, _Filters):
+    if not isinstance(warnings.filters, _Filters) or next(iter(warnings.filters), None) is not _FILTER:
         warnings.filters = _Filters(warnings.filters)
 
 

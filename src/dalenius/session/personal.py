@@ -24,7 +24,6 @@ from dalenius.core.record import text
 from dalenius.session.account import Account
 from dalenius.session.chain import BATCH
 from dalenius.session.columns import of_a_unit
-from dalenius.tables.ask.query import Table
 from dalenius.tables.rows.steps import Compute
 
 if TYPE_CHECKING:
@@ -47,8 +46,9 @@ def release_of_fit(
     released, the model is fitted to rows on a scale that is known, and the two losses add up. So are the models of
     several targets, each with noise of its own and its part of the promise.
 
-    meanings: what computed and joined columns stand for in the fits so far; those of this one are added. A person gives
-    one value for a name: where it stands for another thing here, there is the worst case.
+    meanings: what computed and joined columns stand for in the fits so far, and of which table each name was asked;
+    those of this one are added. A person gives one value for a name: where it stands for another thing here, there is
+    the worst case.
 
     Values were put on a grid before the fit: a row moves by half a step of its widest column at most. Where rows are
     normalized after that, a small row may turn anywhere: there is no such bound.
@@ -59,8 +59,10 @@ def release_of_fit(
         return ()
     if fitting.query.table.is_per_unit:  # a row is then no longer a record of the person
         return ()
-    if any(meanings.setdefault(name, meant) != meant for name, meant in _meanings(fitting.query.table)):
+    here = dict(_meanings(fitting))
+    if any(meanings.get(name, meant) != meant for name, meant in here.items()):
         return ()
+    meanings.update(here)
     if isinstance(fitting, FittingTargets):
         assert isinstance(fitted, dict)
         return _of_targets(fitting, fitted)
@@ -137,11 +139,15 @@ def _hot(listed: Iterable[tuple[Any, ...] | None]) -> list[bool]:
     return [each for one in listed for each in ([False] if one is None else [True] * len(one))]
 
 
-def _meanings(table: Table) -> Iterator[tuple[str, str]]:
-    """What each column stands for that is not one of the data."""
+def _meanings(fitting: Fitting | FittingTargets) -> Iterator[tuple[str, str]]:
+    """What each column stands for that is not one of the data, and the table of whatever a person is asked for."""
+    table = fitting.query.table
     for step in table.steps:
         for name in [step.name] if isinstance(step, Compute) else [field.name for field in step.added]:
-            yield name, text(step.record())
+            yield f"column {name}", text(step.record())
+    asked = [name for _, aggregate in fitting.query.aggregates for name in aggregate.arguments]
+    for name in (*asked, *fitting.names):
+        yield f"table of {name}".replace('"', ""), table.name
 
 
 def _name(value: Any) -> str:

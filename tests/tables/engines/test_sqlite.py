@@ -155,6 +155,20 @@ def test_an_ibis_table(tmp_path: Path) -> None:
     assert backend.table("t").count().execute() == 2
 
 
+@pytest.mark.parametrize("name", ["min", "ABS", "coalesce", "row_number"])
+def test_a_function_of_a_connection_is_never_taken_for_one_of_sqlites(tmp_path: Path, name: str) -> None:
+    path = made(tmp_path / "t.sqlite", "CREATE TABLE t (x INTEGER)")
+    backend = ibis.sqlite.connect(path)
+    backend.con.row_factory = sqlite3.Row
+    for _ in range(2):
+        Source.open(backend.table("t"))
+        backend.con.create_function("twice", 1, lambda x: 2 * x)  # a name of its own harms nobody
+    backend.con.create_function(name, 1, lambda x: x)
+    with pytest.raises(SourceError, match=f"the connection has a function '{name.lower()}'"):
+        Source.open(backend.table("t"))
+    Source.open(path, table="t")
+
+
 def test_text_that_is_not_in_utf_8(tmp_path: Path) -> None:
     path = made(tmp_path / "t.sqlite", "PRAGMA encoding = 'UTF-16'", "CREATE TABLE t (d DATE)")
     with pytest.raises(SourceError, match="not in UTF-8"):

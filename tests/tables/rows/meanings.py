@@ -212,6 +212,7 @@ MEANINGS: dict[str, Callable[[Row], Any]] = {
     "LEFT(s, 1)": of("s", lambda s: s[:1]),
     "LENGTH(TRIM(LOWER(SUBSTRING(s, 1, 4))))": of("s", lambda s: len(ascii_lower(s[:4]).strip(" "))),
     "LOWER(s) = 'a'": of("s", lambda s: s in ("a", "A")),
+    "s LIKE 'a%'": of("s", lambda s: s.startswith("a")),
     "LOWER(TRIM(s)) LIKE '%x%'": of("s", lambda s: "x" in s.lower()),
 }
 

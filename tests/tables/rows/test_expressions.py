@@ -129,6 +129,7 @@ def test_what_may_be_written(text: str) -> None:
         ("name ilike 'a%'", "depends on the engine's locale"),
         ("name like 'a_b'", "takes patterns"),
         ("name like '%'", "takes patterns"),
+        (f"name like '%{'é' * 33}%'", "64 bytes of text at most"),
         ("name ~ 'a.*'", "not in the language"),
         ("cast(name as integer) = 1", "text cannot be cast to INT"),
         ("cast(pay as integer) = 1", "FLOOR and CEIL make whole numbers"),

@@ -79,6 +79,15 @@ def test_intervals_of_small_groups_hold_at_the_ends(price: Any, place: float) ->
         assert inside.mean() >= 0.8 - 6 * math.sqrt(0.16 / GROUPS), column.name
 
 
+def test_a_block_that_an_interval_ends_with_is_without_its_end() -> None:
+    """Certain: a row at 5 is of the block after it, which is ruled out where so many rows are before 5."""
+    made, found = released(dp.ZCDP(0.5), {"x": [4.9] * 20}, 6, q=dp.quantile("x", 0.5, (0, 10), bins=16))
+    (column,) = told(made, found)
+    assert (column.high != 5.0).all()
+    assert (column.high == np.nextafter(5.0, 0.0)).mean() > 0.5
+    assert (column.high <= 10.0).all()
+
+
 @pytest.mark.parametrize("bins", [5, 16, 20, 64, 300])
 @pytest.mark.parametrize("level", [0.01, 0.5, 0.99])
 def test_ranks_are_as_far_off_as_said(bins: int, level: float) -> None:

@@ -10,8 +10,9 @@ further away in rank. BLUR and BLURRED were chosen by simulation.
 
 A prefix that ends with a block of a high resolution has less noise than its neighbours, and as ranks climb, what is
 ruled out there is ruled out beyond: intervals end at such a block where that makes them shorter. The values that remain
-are then those before the end of the block, without it; a quantile that is itself the end of a large block (the middle
-of the bounds) is held more often than others, by an interval that ends with it.
+are then those before the end of the block, without it, as the prefix counts none of them: an interval ends with the
+float before. (It begins with the end of a block, which a quantile may be where many rows are at it. A continuous
+population whose quantile is the end of a large block, the middle of the bounds say, is so held more often than others.)
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ def quantile(
         low, high = np.floor(low), np.ceil(high)
     places = np.arange(len(edges))
     first, last = np.interp(low, places, edges), np.interp(high + 1, places, edges) - float(bins.whole)
+    if not bins.whole:  # a bin is without its upper end, but for the last one
+        last = np.where(high < bins.size - 1, np.nextafter(last, -np.inf), last)
     error = (edges[kept.above(spread) + 1] - edges[kept.below(-spread)]) / 2
     return middles[best], error, first, last
 

@@ -30,6 +30,7 @@ from dalenius.tables.engines.engine import Engine, limbs
 from dalenius.tables.engines.opened import Clean, Described, Opened, existing_file, named_table, no_table
 from dalenius.tables.engines.place import Place, file_place, local, plain_name
 from dalenius.tables.engines.sqlite.functions import FUNCTIONS
+from dalenius.tables.engines.sqlite.hidden import no_function_is_hidden
 from dalenius.tables.facts.dates import Span
 from dalenius.tables.facts.kinds import CLEAN, MOST, Kind
 from dalenius.tables.facts.schema import Schema
@@ -125,6 +126,7 @@ class SQLite(Engine):
         return Place("file", os.path.realpath(file), name) if file else Place("memory")
 
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
+        no_function_is_hidden(backend.con)
         return _own(backend.con), f"({sql})"
 
     def described(self, backend: Any, relation: Any) -> list[Described]:

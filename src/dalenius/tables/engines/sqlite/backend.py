@@ -67,7 +67,9 @@ class Compiler(SQLiteCompiler):  # type: ignore[misc]
         return self.f.anon.instr(_bytes(haystack), _bytes(needle)) > 0
 
     def visit_StartsWith(self, op: Any, *, arg: Any, start: Any) -> Any:
-        return self.f.anon.instr(_bytes(arg), _bytes(start)).eq(1)
+        size = self.f.anon.length(_bytes(start))
+        begins = self.f.anon.substr(_bytes(arg), 1, size).eq(_bytes(start))
+        return (self.f.anon.length(_bytes(arg)) >= size).and_(begins)  # substr of nothing is null
 
     def visit_EndsWith(self, op: Any, *, arg: Any, end: Any) -> Any:
         size = self.f.anon.length(_bytes(end))
