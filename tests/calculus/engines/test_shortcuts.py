@@ -13,6 +13,7 @@ from dalenius.calculus.engines.contour import Contour, Roof
 from dalenius.calculus.engines.layers import are_far
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs import soft_cut
+from dalenius.calculus.theorems.duality import tradeoff_from_profile
 
 
 def gaussian(sigma: float, rate: float) -> Loss:
@@ -143,3 +144,27 @@ def test_cells_left_out_add_nothing() -> None:
 def test_jumps_that_show_are_not_far() -> None:
     assert are_far((gaussian(10.0, 0.1) * 1000).terms_remove, 1.0)
     assert not are_far((gaussian(0.5, 1e-5) * 1000).terms_remove, 5.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 5.0, 600.0])
+def test_far_beyond_what_certain_losses_leave_no_line_is_drawn(epsilon: float) -> None:
+    """That line has losses of 1e-6 beside atoms of 7e-3, and took minutes."""
+    loss = losses.approx(0.0067, 2.6e-5) * 17 + losses.poisson_sampled(losses.gaussian(30_000.0), 0.07)
+    certain = -math.expm1(17 * math.log1p(-2.6e-5))
+    low, high = loss.delta_bounds(epsilon)
+    assert low <= certain * (1 + 1e-15)
+    assert certain * (1 - 1e-15) <= high <= certain * (1 + 1e-14)
+    assert 0.9 < loss.tradeoff(1e-6) <= 1 - certain
+
+
+def test_no_search_for_an_error_where_everything_is_told() -> None:
+    asked: list[float] = []
+
+    def profile(epsilon: float) -> float:
+        asked.append(epsilon)
+        return 1.0
+
+    assert tradeoff_from_profile(profile, 1e-5) == 0.0
+    assert len(asked) < 20
+    step = tradeoff_from_profile(lambda epsilon: float(epsilon < 3.0), 0.01)
+    assert step >= 1 - 0.01 * math.exp(3.0) - 1e-6

@@ -47,6 +47,9 @@ FEW = 2.0 ** np.arange(-1.5, 2.0, 0.5)
 WIDE = 1e-6
 """A bracket on delta wider than this (relative) is worth a second try."""
 
+ROUNDED_OFF = 8 * UNIT
+"""Of what counts as infinite: where all other losses have less of delta than this, no line need be drawn for them."""
+
 LEAST_DELTA = 1e-300
 """Below this a delta has few digits, and none to spare for bounds."""
 
@@ -146,6 +149,10 @@ class Sum:
                 return closed
         if engine != "grid" and self.exact is not None:
             return self.exact.delta(epsilon)
+        if engine == "auto" and self.infinite > 0.0:
+            upper = self.chernoff(epsilon)
+            if upper <= self.infinite * (1 + ROUNDED_OFF):
+                return Bounds(self.infinite_bounds.lower, upper)
         finite = self._on_lines(epsilon, engine) if engine != "grid" else None
         if finite is None:
             finite = self._on_grid(epsilon)

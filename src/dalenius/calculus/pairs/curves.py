@@ -94,12 +94,20 @@ def compose(outer: Curve, inner: Curve) -> Curve:
 
 
 def symmetric_pair(curve: Curve) -> Atoms:
-    """The pair of a power curve that is its own mirror image: the part of slope above 1 tells all."""
+    """The pair of a power curve that is its own mirror image: the part of slope above 1 tells all.
+
+    Roundings make a slope of 1 a little more, on both sides of the place where level and power add up to 1. What is
+    beyond that place is the mirror image of what is before it, and must not be counted twice.
+    """
     a, gain = curve
     p, more = np.diff(a), np.diff(gain)
     steep = more > 0
     p, more = p[steep], more[steep]
     q = p + more
+    before = gain[0] + np.insert(np.cumsum(p + q), 0, 0.0)
+    share = np.clip((1.0 - before[:-1]) / (p + q), 0.0, 1.0)
+    p, more, q = share * p, share * more, share * q
+    p, more, q = (x[share > 0.0] for x in (p, more, q))
     loss = np.where(more < p, np.log1p(more / np.maximum(p, more)), np.log(q) - np.log(p))
     order = np.argsort(loss)
     blur = 4 * UNIT * float(loss.max(initial=0.0))

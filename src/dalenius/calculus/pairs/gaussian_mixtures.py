@@ -251,8 +251,8 @@ class GaussianMixturesPair(Pair):
         if not self.down:
             return bottom - REACH, top + REACH
 
-        def pull(x: float) -> float:
-            return c * float(weight_of(self.down, np.array([-x])).slope[0])
+        def pull(x: Reals) -> Reals:
+            return c * weight_of(self.down, -x).slope
 
         most = c * largest_shift(self.down)
         low, high = bottom - REACH - 1.0, top + most + REACH + 1.0
@@ -353,11 +353,12 @@ class GaussianMixturesPair(Pair):
         return _envelope(self, c, level_for(times)).on(t)
 
 
-def _falling(f: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+def _falling(f: Callable[[Reals], Reals], low: float, high: float) -> tuple[float, float]:
     """Two points between which a falling function changes its sign, 0.05 apart; f(low) > 0 > f(high)."""
     while high - low > 0.05:
-        middle = (low + high) / 2
-        low, high = (middle, high) if f(middle) >= 0 else (low, middle)
+        x = np.linspace(low, high, 33)
+        first = max(1, int(np.argmax(np.append(f(x[:-1]) < 0, True))))
+        low, high = float(x[first - 1]), float(x[first])
     return low, high
 
 

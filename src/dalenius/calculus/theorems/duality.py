@@ -235,9 +235,12 @@ def tradeoff_from_profile(profile: Profile, alpha: float, largest: float = math.
     if alpha == 0 or last == 0:
         return max(0.0, steep(last))
     reach = min(last, 4.0 - math.log(min(alpha, 1 - alpha)))  # steep lines are below 0 from there on
-    best = max(steep(0.0), -lowest(lambda e: -steep(e), [0.0, reach])[1])
+    # Where the profile is 1 at the end, it is 1 all the way, and no error is certain.
+    best = max(0.0, steep(0.0))
+    if rest(reach) > 0:
+        best = max(best, -lowest(lambda e: -steep(e), [0.0, reach])[1])
     while True:
-        place, value = lowest(lambda e: -flat(e), [0.0, reach])
+        place, value = lowest(lambda e: -flat(e), [0.0, reach]) if rest(reach) > 0 else (reach, 0.0)
         if place < 0.9 * reach or reach == last:
             return min(1 - alpha, max(0.0, best - 4 * ULP, -value))
         reach = min(2 * reach, last)
