@@ -57,20 +57,22 @@ def check_text(table: Table, text: str, classes: Sequence[Any]) -> None:
 
 
 def no_such_class(table: Table, text: str, classes: Sequence[Any]) -> str:
-    """What to say where no row can have one of the classes; nothing where all may be there."""
+    """What to say where rows can have fewer than two of the classes; nothing where there is something to tell apart."""
     scope = table.scope()
     name = scope.named(text)
     if name is None:
         return ""
     categories, bounds = scope.schema[name].categories, scope.schema[name].bounds
-    if categories is not None and (absent := [label for label in classes if label not in categories]):
+    absent = [label for label in classes if categories is not None and label not in categories]
+    if absent and len(classes) - len(absent) < 2:
         hint = f": classes={tuple(categories)!r}" if len(categories) <= MOST_SHOWN else ""
         return (
             f"the class {absent[0]!r} is not among the categories of target {text!r}, so no row has it; name classes "
             f"of theirs{hint}, or a condition, which is 1 or 0."
         )
     numbers = [label for label in classes if isinstance(label, int | float)]
-    if bounds is None or not (off := [label for label in numbers if not bounds[0] <= label <= bounds[1]]):
+    off = [label for label in numbers if bounds is not None and not bounds[0] <= label <= bounds[1]]
+    if bounds is None or not off or len(classes) - len(off) >= 2:
         return ""
     return (
         f"the class {off[0]!r} is not within the bounds of target {text!r}, {bounds[0]:g} to {bounds[1]:g}, so no row "
