@@ -63,8 +63,8 @@ def no_such_class(table: Table, text: str, classes: Sequence[Any]) -> str:
     if name is None:
         return ""
     categories, bounds = scope.schema[name].categories, scope.schema[name].bounds
-    absent = [label for label in classes if categories is not None and label not in categories]
-    if absent and len(classes) - len(absent) < 2:
+    absent = [] if categories is None else [label for label in classes if label not in categories]
+    if categories is not None and absent and len(classes) - len(absent) < 2:
         hint = f": classes={tuple(categories)!r}" if len(categories) <= MOST_SHOWN else ""
         return (
             f"the class {absent[0]!r} is not among the categories of target {text!r}, so no row has it; name classes "
