@@ -345,15 +345,16 @@ def test_how_often_a_cost_fits() -> None:
 def test_a_refused_fit_says_what_it_could_promise(budget: Guarantee) -> None:
     s = session(budget)
     s.release(s.table.agg(n=dp.count()), budget.divided(2))
-    features, much = {"age": (18, 90)}, dp.GDP(0.999)
+    features = target = {"age": (18, 90)}
+    much = dp.GDP(0.999)
     with pytest.raises(BudgetExceeded, match=r"it can promise GDP\(mu=[\d.]+\) at most") as refused:
-        s.fit(dp.learn.LinearRegression(much), features, {"age": (18, 90)})
+        s.fit(dp.learn.LinearRegression(much), features, target)
     assert digits(str(refused.value)) <= 4
     assert "Nothing was charged" in str(refused.value)
     found = dp.GDP(float(str(refused.value).rpartition("mu=")[2].partition(")")[0]))
-    assert s.price(dp.learn.LinearRegression(found), features=features, target="age").affordable
+    assert s.price(dp.learn.LinearRegression(found), features=features, target=target).affordable
     dearer = dp.GDP(found.mu * 1.003)
-    assert not s.price(dp.learn.LinearRegression(dearer), features=features, target="age").affordable
+    assert not s.price(dp.learn.LinearRegression(dearer), features=features, target=target).affordable
 
 
 @pytest.mark.parametrize("budget", [dp.GDP(1.0), dp.ZCDP(0.5)], ids=lambda budget: budget.tag)

@@ -184,7 +184,7 @@ def test_the_charge_is_for_all_rows_of_a_unit(people: pd.DataFrame) -> None:
         (None, [f"pay > {n}" for n in range(101)], "at most 100"),
         (None, ["pay > 40", 3], "must be a column"),
         (LogisticRegression(dp.GDP(1.0), classes=(0, 1), class_weight="balanced"), TWO, "public weights"),
-        (LogisticRegression(dp.GDP(1.0), classes=(0.1, 0.25)), ["age", "pay / 10"], "whole numbers"),
+        (LogisticRegression(dp.GDP(1.0), classes=(20.1, 20.25)), ["age", "pay / 10"], "whole numbers"),
         (LogisticRegression(dp.TradeOff(lambda a: max(0.0, 0.9 - a))), TWO, "cannot be divided"),
         (LinearRegression(dp.GDP(1.0)), {"pay": (3, 1), "age": None}, "exchange|lower|below"),
         (dp.learn.ExponentialMean(dp.PureDP(1.0)), TWO, "list of numbers"),

@@ -140,3 +140,15 @@ def test_an_evaluation_shows_its_numbers(s: dp.Session) -> None:
     grid = cells(shown.partition("</table>")[2])
     assert grid[:3] == ["label", "predicted f", "predicted m"]
     assert [float(x) for x in (*grid[4:6], *grid[7:9])] == pytest.approx(found.confusion.ravel(), abs=0.5)
+
+
+def test_a_privacy_report_counts_its_releases(s: dp.Session) -> None:
+    for n in (1, 2):
+        s.release(s.table.agg(n=dp.count()), dp.ZCDP(n / 10))
+    assert facts(s.privacy_report._repr_html_())["privacy report of"] == "2 releases"
+    assert repr(s.privacy_report) == "PrivacyReport(2 releases: 2 worst_case)"
+
+
+def test_a_long_name_is_explained_whole(s: dp.Session) -> None:
+    told = str(s.explain(s.table.agg(m=dp.sum("LEAST(age, 60) + LEAST(age, 70)", (0, 130))), dp.ZCDP(0.1)))
+    assert 'LEAST("age", 60) + LEAST("age", 70)  260' in told

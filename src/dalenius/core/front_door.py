@@ -34,6 +34,8 @@ HINTS = {
     **dict.fromkeys(["count_if", "fraction", "percentage", "share"], "write dp.proportion('age >= 65')"),
     "ratio": "a ratio is made of what was released: answer.ratio('pay', 'n')",
     "avg": "write dp.mean",
+    **dict.fromkeys(["len", "n_rows", "size"], "write dp.count()"),
+    **dict.fromkeys(["count_unique", "nunique"], "write dp.count_distinct(), which counts units"),
     "enable_features": "nothing has to be switched on",
     "max": _ENDS,
     "measurements": "mechanisms are in dp.mechanisms",

@@ -66,6 +66,8 @@ class Hinted:
 
     _promise_said: ClassVar[str] = ""
     """How a promise is said to it."""
+    _missing_said: ClassVar[Mapping[str, str]] = {}
+    """Of parameters that are forgotten, what to write."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         takes = signature(cls.__init__).parameters if kwargs else {}
@@ -73,6 +75,11 @@ class Hinted:
             for name in kwargs:
                 if name not in takes:
                     raise TypeError(_unknown(cls.__qualname__, name, takes, cls._promise_said, ""))
+        if args or kwargs:  # none are given where a copy is made
+            placed = [word for word in signature(cls.__init__).parameters if word != "self"]
+            for wanted, how in cls._missing_said.items():
+                if wanted not in kwargs and wanted in placed[len(args) :]:
+                    raise TypeError(f"{cls.__qualname__}() needs {wanted}: {how}.")
         return super().__new__(cls)
 
 
@@ -147,7 +154,7 @@ def absent(kind: str, name: str, known: Collection[str], hints: Mapping[str, str
     """The error about an attribute that there is not. hints: what others call things, and what to write instead."""
     hint = hints.get(name)
     if hint is None and not name.startswith("_"):
-        close = meant(name, known)
+        close = meant(name, [word for word in known if not word.startswith("_")])
         hint = None if close is None else f"did you mean {close!r}?"
     text = f"{kind} has no attribute {name!r}"
     return AttributeError(f"{text}: {hint}" if hint else text)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 
 from dalenius.core.quiet import quiet
-from dalenius.errors import DaleniusError, InvalidParameter
+from dalenius.errors import DaleniusError, InvalidParameter, QueryRefused
 from dalenius.learn.data.class_weights import normal_weights
 from dalenius.learn.models.bounded_regression import BoundedRegression
 from dalenius.learn.models.exponential_regression import DrawnRegression
@@ -20,6 +20,7 @@ from dalenius.learn.models.search import PrivateSearch
 from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.session.columns import beside, check_labels
 from dalenius.session.features import Ends, Features, label_code
+from dalenius.session.target_facts import check_text, known_bounds, no_such_class, unsaid_bounds
 from dalenius.tables.ask.query import Query, Table
 
 MOST_NUMBERS = 1 << 20
@@ -37,22 +38,30 @@ class Aim:
     text: str
     ends: Ends
     has_codes: bool = False
+    why: str = ""
+    """What public facts say against it: it is refused where it is not on record."""
 
     @classmethod
     def of(cls, model: Any, text: str, ends: Ends, table: Table) -> Aim:
         """Everything that can be refused about one target is refused here, and by `check`."""
         one, settings = single(model), single(model).get_params()
         if is_classifier(one):
+            check_text(table, text, one.classes)
+            why = no_such_class(table, text, one.classes)
             if all(isinstance(name, str) for name in one.classes) and one is model:
-                return cls(model, label_code(table, text, one.classes), beside(range(len(one.classes))), True)
-            return cls(model, text, beside(one.classes))
+                code = label_code(table, text, one.classes)
+                return cls(model, code, beside(range(len(one.classes))), True, why)
+            return cls(model, text, beside(one.classes), why=why)
+        why = ""
         if "target_bounds" in settings:
-            ends = ends or table.schema[text].bounds or settings["target_bounds"]
+            own, ends = settings["target_bounds"], ends or known_bounds(table, text)
+            why = "" if ends else unsaid_bounds(table, text, own, one)
+            ends = ends or own
             model = clone(model)
             single(model).set_params(target_bounds=tuple(ends))
         elif "most" in settings:
             ends = ends or (0.0, settings["most"])
-        return cls(model, text, ends)
+        return cls(model, text, ends, why=why)
 
     def check(self, query: Query, place: int) -> None:
         """That the classes are on the grid of the target, which has this place in the question."""
@@ -63,6 +72,8 @@ class Aim:
     def tried(self, columns: int) -> None:
         """Refuse a model that cannot be fitted, before it is charged: to no rows at all, where its price does not look
         at all of its numbers."""
+        if self.why:
+            raise QueryRefused(self.why)
         if not isinstance(single(self.model), BoundedRegression) or isinstance(
             single(self.model), LinearModel | LinearRegression
         ):

@@ -36,6 +36,7 @@ from dalenius.session.columns import beside, check_labels, named_columns
 from dalenius.session.evaluation import Evaluation, error_of_accuracy
 from dalenius.session.features import Features, label_code
 from dalenius.session.record import answers, questions
+from dalenius.session.target_facts import check_text
 from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
@@ -92,6 +93,7 @@ class Evaluating:
         if len(labels) != 1:
             raise InvalidParameter(f"target names {len(labels)} columns; a model has one.")
         (label,) = labels
+        check_text(table, label, classes)
         has_codes = all(isinstance(name, str) for name in classes)
         if has_codes:
             label, around = label_code(table, label, classes), beside(range(len(classes)))

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalenius.core.notebook import printed
+from dalenius.core.notebook import printed, shortened
 from dalenius.errors import InvalidParameter
 from dalenius.session.accuracy import Within
 from dalenius.tables.aggregates.aggregate import Inputs
@@ -107,7 +107,10 @@ class Explanation:
 
     def __str__(self) -> str:
         head, rows = HEAD, in_numbers(self.plan.noises)
-        lines = [f"{what[:30]:<30}  {moved:<21}  {spread}" for what, moved, spread in (head, *rows)]
+        wide = max(30, min(60, max(len(what) for what, _, _ in rows)))
+        lines = [
+            f"{shortened(what, wide):<{wide}}  {moved:<21}  {spread}" for what, moved, spread in (head, *rows)
+        ]
         lines.append("")
         lines.append("95 % error by rows in a group: " + ", ".join(f"{n:,}" for n in SIZES))
         for name, aggregate in self.plan.query.aggregates:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from dalenius.calculus.guarantees import Guarantee, amounts
@@ -231,14 +232,20 @@ class Planning:
             assert asked is not None
             question = (asked.cube or asked.queries) if isinstance(asked, Together) else asked
             return self.price(question, accuracy).budget
+        if isinstance(budget, Within):
+            raise InvalidParameter(
+                f"the budget is an accuracy; it is given by its name, accuracy=dp.within({budget.error!r}), where a "
+                "call takes one."
+            )
         if budget is not None:
             return guarantee_of(budget)
         if self.per_question is None:
+            like, shell = (self.account.filter.like_promise(shell=word) for word in (False, True))
+            accurate, within = ", or how accurate it is to be, accuracy=dp.within(50)", " --within 50,"
             raise InvalidParameter(
-                "say what the answer may cost, budget=dp.ZCDP(0.01), or how accurate it is to be, "
-                "accuracy=dp.within(50); or give every question the same: dp.Session(..., per_question=dp.ZCDP(0.01)), "
-                "or split_evenly_over=20. From a shell: --budget zcdp:0.01, --within 50, --per-question or "
-                "--split-evenly-over."
+                f"say what the answer may cost, budget={like}{accurate if asked is not None else ''}; or give every "
+                f"question the same: dp.Session(..., per_question={like}), or split_evenly_over=20. From a shell: "
+                f"--budget {shell},{within if asked is not None else ''} --per-question or --split-evenly-over."
             )
         return self.per_question
 
@@ -300,11 +307,20 @@ class Planning:
                     "class, and it gets the promise that the budget pays for."
                 )
             return model
+        if isinstance(model, FunctionType) and (model.__module__ or "").startswith("dalenius.infer."):
+            name = "".join(part.capitalize() for part in model.__name__.split("_"))
+            raise InvalidParameter(
+                f"{model.__name__} is for numbers that you hold; a session is given the question alone, "
+                f"dp.infer.{name}({self.account.filter.like_promise()})."
+            )
         if budget is None and self.per_question is None:
-            name = getattr(model, "__name__", type(model).__name__)
+            name, like = (
+                getattr(model, "__name__", type(model).__name__),
+                self.account.filter.like_promise(0.1),
+            )
             raise InvalidParameter(
                 f"{name} has no promise yet, and nothing says what it may cost: give it one, as in "
-                f"{name}(guarantee=dp.ZCDP(0.1)), say budget=dp.ZCDP(0.1), or open the session with per_question=..."
+                f"{name}(guarantee={like}), say budget={like}, or open the session with per_question=..."
             )
         paid = self._paid(budget)
         pays, room, limit = self.account.filter, self._cost_of_budget(paid), self._at_first

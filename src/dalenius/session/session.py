@@ -86,6 +86,15 @@ HINTS = {
         ["budget", "privacy_budget", "remaining_privacy_budget"], "what is left is session.remaining"
     ),
     "close": "a session holds nothing open; an account is closed by its steward: session.account.close_for_ever()",
+    **dict.fromkeys(
+        ["data", "df", "head", "show", "to_pandas"],
+        "rows are not shown; print(session.table) tells the columns and what is public of them",
+    ),
+    **dict.fromkeys(
+        ["columns", "dtypes", "schema"], "print(session.table) tells the columns and what is public of them"
+    ),
+    **dict.fromkeys(["history", "queries"], "write session.ledger.log()"),
+    "left": "what is left is session.remaining, and in words session.left_in_words()",
     "log": "write session.ledger.log()",
     "predict": "fit returns the model, and that predicts",
     "verify": "write session.ledger.verify()",

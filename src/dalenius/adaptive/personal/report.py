@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,13 +14,18 @@ from dalenius.adaptive.personal.noisy_statistics import NoisyStatistics
 from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
 from dalenius.adaptive.personal.release import Release, Statement
 from dalenius.adaptive.personal.worst_case import WorstCase
-from dalenius.core import checks
+from dalenius.core import checks, notebook
 from dalenius.core.record import headed, opened, unknown
 from dalenius.errors import InvalidParameter
 
 FORMAT, VERSION = "dalenius privacy report", 1
 KINDS: dict[str, type[Release]] = {
     kind.tag: kind for kind in (PerturbedObjective, NoisyStatistics, WorstCase)
+}
+TOLD = {
+    PerturbedObjective.tag: "a bound for each record, of a noisy objective",
+    NoisyStatistics.tag: "a bound for each record, of noisy statistics",
+    WorstCase.tag: "the worst case for everybody",
 }
 BASEL = 6 / math.pi**2
 """sum BASEL/i^2 = 1."""
@@ -207,8 +213,23 @@ class PrivacyReport:
         return PrivacyReport((*self.releases, *other.releases), more=self.more or other.more)
 
     def __repr__(self) -> str:
-        kinds = ", ".join(release.tag for release in self.releases)
-        return f"PrivacyReport({len(self.releases)} release{'s' * (len(self.releases) != 1)}: {kinds})"
+        return f"PrivacyReport({self._counted}: {', '.join(f'{n} {tag}' for tag, n in self._kinds.items())})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        shown = [("privacy report of", self._counted)]
+        shown += [(TOLD[tag], str(n)) for tag, n in self._kinds.items()]
+        return notebook.table(
+            [*shown, ("for one person", "report.epsilon({...}), or a page: report.save('cost.html')")]
+        )
+
+    @property
+    def _counted(self) -> str:
+        return f"{len(self.releases)} release{'s' * (len(self.releases) != 1)}"
+
+    @property
+    def _kinds(self) -> Counter[str]:
+        return Counter(release.tag for release in self.releases)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PrivacyReport) and self.to_json() == other.to_json()

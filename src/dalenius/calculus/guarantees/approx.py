@@ -54,6 +54,7 @@ class ApproxDP(Guarantee):
     epsilon: float
     delta: float
 
+    _missing_said: ClassVar = {"delta": "ApproxDP(1.0, 1e-6); with none it is PureDP(1.0)"}
     tag: ClassVar = "approx"
     parameters: ClassVar = {"epsilon": checks.nonnegative, "delta": checks.failure_probability}
     leading: ClassVar = "epsilon"

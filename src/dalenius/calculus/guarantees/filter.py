@@ -171,9 +171,9 @@ class Filter(ABC):
             if isinstance(implied, self.prices):
                 hint = f" {implied!r} implies it."
             elif isinstance(budget, Guarantee):
-                hint = f" Write one of its kind: {self._like_promise(None)}."
+                hint = f" Write one of its kind: {self.like_promise(None)}."
             else:
-                hint = f" Write it as a promise: {self._like_promise(budget)}."
+                hint = f" Write it as a promise: {self.like_promise(budget)}."
             raise InvalidParameter(
                 f"this session's budget is {self.promise!r}, so a release is paid in {names}, not {budget!r}.{hint}"
             )
@@ -181,11 +181,13 @@ class Filter(ABC):
             raise InvalidParameter(f"the budget of the release is {budget!r}; it must be above 0.")
         return found
 
-    def _like_promise(self, number: object) -> str:
-        """A budget of this kind for somebody who gave a number: `dp.ZCDP(0.01)`."""
+    def like_promise(self, number: object = None, *, shell: bool = False) -> str:
+        """A budget of this kind for somebody who gave a number: `dp.ZCDP(0.01)`, and for a shell `zcdp:0.01`."""
         numbers = {name: f"{value:g}" for name, value in self.promise.numbers.items()}
         plain = isinstance(number, int | float) and not isinstance(number, bool) and 0 < number < math.inf
         numbers[str(self.promise.leading)] = f"{number:g}" if plain else "0.01"
+        if shell:
+            return f"{self.promise.tag}:{','.join(numbers.values())}"
         return f"dp.{self.promise.name}({', '.join(numbers.values())})"
 
     def charge(self, loss: Loss, budget: Guarantee, room: Cost) -> Cost:

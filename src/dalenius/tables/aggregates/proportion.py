@@ -60,7 +60,7 @@ class Proportion(Aggregate):
         return proportion(call.at_most(1).text(0))
 
 
-@hinted(GIVEN_LATER)
+@hinted(GIVEN_LATER, more="it takes one condition, as text: proportion(\"sex = 'f'\")")
 def proportion(condition: str, *, nulls: Nulls | None = None) -> Proportion:
     """The share of rows for which a condition holds.
 

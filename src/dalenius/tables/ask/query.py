@@ -18,7 +18,7 @@ import ibis
 from sqlglot import exp
 
 from dalenius.core import checks, notebook
-from dalenius.core.habits import absent
+from dalenius.core.habits import absent, hinted
 from dalenius.core.nearest import meant
 from dalenius.core.record import JSON
 from dalenius.core.record import text as record_text
@@ -73,6 +73,10 @@ HINTS = {
     "merge": "write join (private tables of one session) or join_public",
 }
 """What other libraries call what a table can do, or cannot."""
+
+
+MISSING = frozenset({"na", "nan", "nat", "none"})
+"""What other languages call a value that is not there."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +181,7 @@ class Table:
         step.apply(scope, NOWHERE)
         return replace(self, steps=(*self.steps, step))
 
+    @hinted(on="the columns that must be equal, the unit's id among them: join(other, on='person_id')")
     def join(
         self,
         other: Table,
@@ -494,6 +499,16 @@ class Grouped:
         groups = f"{len(self.keys)} groups" if isinstance(self.keys, Keys) else "groups to be discovered"
         return f"<{repr(self.table)[1:-1]}; by {', '.join(self.columns)} ({groups})>"
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise absent(
+                "a table by groups",
+                name,
+                vars(type(self)),
+                dict.fromkeys([*HINTS, "size", "head"], AGGREGATES),
+            )
+
     def agg(self, /, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question: `agg(n=dp.count())`."""
         return _query(self.table, self.columns, self.keys, unnamed, aggregates)
@@ -658,8 +673,19 @@ def check_quotes(text: str, names: Iterable[str], what: str = "") -> None:
             raise QueryRefused(f"{what}the column {name!r} is written in double quotes, {quoted(name)}.")
 
 
+def check_missing(name: str) -> None:
+    """Refuse a name that no column has where it is what another language calls a missing value."""
+    if name.lower() in MISSING:
+        raise QueryRefused(
+            f"there is no column {name!r}; a value that is missing is asked for by IS NULL, one that is there by "
+            "IS NOT NULL."
+        )
+
+
 def _named(scope: Scope, node: Any) -> None:
     """Refuse a name that no column has. In double quotes it may be meant as text, as other languages write it."""
+    if not alike(node.name, scope.names):
+        check_missing(node.name)
     quotes = node.this.args.get("quoted")
     if quotes and not alike(node.name, scope.names) and isinstance(node.parent, COMPARED):
         text = exp.Literal.string(node.name).sql()

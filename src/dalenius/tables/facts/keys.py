@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
@@ -139,11 +140,15 @@ def public_keys(columns: tuple[str, ...], given: Any) -> Keys:
     if isinstance(given, Iterable) and not _is_frame(given):
         if isinstance(given, str | bytes):
             raise InvalidParameter(
-                f"keys are {given!r}; they must be a list, a mapping of lists or a public table."
+                f"keys are {given!r}; they must be a list, a mapping of lists or a public table: keys=[{given!r}]."
             )
         return _checked(columns, [key if isinstance(key, tuple | list) else (key,) for key in given])
     if given is None:
         raise InvalidParameter("keys are missing.")
+    if isinstance(given, FunctionType):
+        raise InvalidParameter(
+            "keys are a function; to find them privately it is called: keys=dp.discover()."
+        )
     return table_keys(columns, PublicTable.of(given))
 
 

@@ -44,6 +44,10 @@ CUT = (
 
 HINTS = {
     **dict.fromkeys(["df", "to_frame"], "write to_pandas() or to_polars()"),
+    **dict.fromkeys(
+        ["groupby", "head", "iloc", "loc", "merge", "query", "sort_values"],
+        "go on with a data frame, to_pandas(); sorted('n') and top('n', 5) are here, too",
+    ),
     "to_json": "write to_dict(), or to_pandas().to_json(...)",
     "to_latex": "write to_markdown(), or to_pandas().to_latex()",
     "estimate": "an answer has columns, each with its own: answer['n'].estimate",

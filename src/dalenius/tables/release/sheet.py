@@ -126,6 +126,10 @@ class Sheet(ABC):
         did that): it keeps readers from taking noise for news.
         """
         least = checks.number("below", below)
+        if by is not None and not isinstance(by, str):
+            raise InvalidParameter(
+                f"by is {by!r}; it must be the name of a column: suppressed(below={by!r})."
+            )
         if by is None:
             counts = [c.name for c in self.columns if c.whole and not c.name.endswith(("]", ")"))]
             if len(counts) != 1:

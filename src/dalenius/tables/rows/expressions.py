@@ -81,6 +81,8 @@ def parse(text: str, what: str = "the expression") -> Any:
 def words_of_sql(text: str) -> str:
     """Which words of a text may be meant as columns, and are words of SQL."""
     bare = re.sub(r"'[^']*'|\"[^\"]*\"", " ", text)
+    if "`" in bare:
+        return ' Names that are not plain words stand in double quotes, "hours-per-week", and not in `these`.'
     words = sorted({word for word in re.findall(r"[A-Za-z_]+", bare) if word.lower() in WORDS})
     if not words:
         return ""
@@ -142,14 +144,19 @@ def _in_brackets(tree: Any, what: str) -> None:
     for node in tree.find_all(*compared):
         sides = (node.args.get(part) for part in ("this", "expression", "low", "high"))
         if any(isinstance(side, (*compared, exp.Not)) for side in sides):
-            ands = (
-                " Conditions are joined by AND, OR."
-                if node.find(exp.BitwiseAnd, exp.BitwiseOr, exp.ArrayOverlaps)
-                else ""
-            )
-            raise QueryRefused(
-                f"{what}: {written(node)} can be read in two ways; put a part of it in brackets.{ands}"
-            )
+            raise QueryRefused(f"{what}: {written(node)} can be read in two ways; {_in_one_way(node)}.")
+
+
+def _in_one_way(node: Any) -> str:
+    """What to write for conditions that stand side by side as they do in Python."""
+    if node.find(exp.BitwiseAnd, exp.BitwiseOr, exp.ArrayOverlaps):
+        return "join conditions by AND and OR, where & and | are of Python"
+    order = (exp.LT, exp.LTE, exp.GT, exp.GTE)
+    if isinstance(node, order) and isinstance(node.this, order):
+        again = node.copy()
+        again.set("this", node.this.expression.copy())
+        return f"write {written(node.this)} AND {written(again)}"
+    return "put a part of it in brackets"
 
 
 def plain(tree: Any) -> Any:

@@ -58,6 +58,12 @@ def _call(tree: Any, unit: tuple[str, ...]) -> Call:
 
 
 def _unknown(tree: Any) -> QueryRefused:
+    made = tree.find(exp.AggFunc)
+    if made is not None and made is not tree and not isinstance(tree, exp.Anonymous):
+        return QueryRefused(
+            f"{written(tree)} is not an aggregate that can be released: it is computed of {written(made)}. Ask for the "
+            "aggregates, and compute with the answer: ratio('a', 'b', per=1000), shares('n'), or to_pandas()."
+        )
     known = ", ".join(sorted(name for name in NAMED if name.isidentifier() and "percentile" not in name))
     called = str(tree.this).lower() if isinstance(tree, exp.Anonymous) else ""
     close = meant(called, NAMED)

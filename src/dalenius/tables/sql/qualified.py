@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from dalenius.core.nearest import meant as meant_by
 from dalenius.errors import QueryRefused
-from dalenius.tables.ask.query import COMPARED, Table, check_quotes
+from dalenius.tables.ask.query import COMPARED, Table, check_missing, check_quotes
 from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.rows.expressions import quoted, written
 
@@ -67,6 +67,8 @@ class Names:
             while isinstance(whole.parent, exp.Binary):
                 whole = whole.parent
             check_quotes(written(whole), known)
+            if not node.table:
+                check_missing(node.name)
             beside = isinstance(node.parent, COMPARED) and meant_by(node.name, known) is None
             text = (
                 f" Text is written in single quotes: {exp.Literal.string(node.name).sql()}." if beside else ""
