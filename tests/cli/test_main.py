@@ -181,7 +181,9 @@ class TestAccount:
     def test_infinity_is_a_word(self) -> None:
         (row,) = run_json("account", "approx(1, 0.1)", "--delta", "1e-5")["epsilon_at_delta"]
         assert (row["lower"], row["upper"]) == ("inf", "inf")
-        assert "inf" in run("account", "gaussian(1)", "--delta", "0")
+        assert "Its losses have no largest value" in run("account", "gaussian(1)", "--delta", "0")
+        told = run("account", "approx(2.92, 1e-5)+gaussian(5)", "--delta", "1e-5")
+        assert "With probability up to 0.00101 % an outcome gives you away completely" in told
 
     @pytest.mark.parametrize(("p", "worse"), [("[0.9, 0.1]", "add"), ("[0.5, 0.5]", "remove")])
     def test_worse_direction(self, p: str, worse: str) -> None:

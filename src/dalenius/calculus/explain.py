@@ -61,7 +61,7 @@ def sentences(loss: Loss, delta: float, known: Known) -> list[str]:
         who = "the data holds your record or another"
     guessed, found = percent((1 + known.advantage) / 2), percent(known.power)
     lines = [
-        _promise(loss, delta, known.epsilon),
+        promised(loss, delta, known.epsilon),
         f"Somebody who guesses whether {who} is right half the time without the release, and at most {guessed} of the "
         "time with it.",
         f"An attack that accuses 1 in 100 innocent people by mistake finds at most {found} of those who are in.",
@@ -87,7 +87,8 @@ def telling_delta(loss: Loss, delta: float) -> float:
     return next((each for each in tried if each < 1.0 and math.isfinite(loss.epsilon(each))), delta)
 
 
-def _promise(loss: Loss, delta: float, epsilon: float) -> str:
+def promised(loss: Loss, delta: float, epsilon: float) -> str:
+    """What the epsilon at this delta promises, or why there is none."""
     revealed = loss.delta_at_infinity()
     if math.isfinite(epsilon):
         factor = WIDE.exp(Decimal(epsilon))

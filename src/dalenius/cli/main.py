@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import traceback
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
+from dalenius.calculus import explain as explanation
 from dalenius.cli import attack, demo, infer, ledger, local, serve, show, synthesize, tables
 from dalenius.cli.commands import BROKEN, EXIT_CODES, UNEXPECTED, command
 from dalenius.cli.forms import Form
@@ -180,6 +182,10 @@ def account(
         if rows:
             header = (given, f"{bounded} at least", f"{bounded} at most", "worse direction")
             show.table(header, [_cells(given, row) for row in rows])
+            show.say()
+    for row in at_delta:
+        if row["upper"] == math.inf:
+            show.say(explanation.promised(loss, row["delta"], math.inf))
             show.say()
     low, high = decimals.rounded_down(variation.lower), decimals.rounded_up(variation.upper)
     show.say(f"Total variation: at least {low}, at most {high}")
