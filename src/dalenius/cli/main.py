@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from dalenius.calculus import explain as explanation
 from dalenius.cli import attack, demo, infer, ledger, local, serve, show, synthesize, tables
 from dalenius.cli.commands import BROKEN, EXIT_CODES, UNEXPECTED, command
 from dalenius.cli.forms import Form
@@ -185,6 +184,8 @@ def account(
             show.say()
     for row in at_delta:
         if row["upper"] == math.inf:
+            from dalenius.calculus import explain as explanation  # NumPy, which --help does without
+
             show.say(explanation.promised(loss, row["delta"], math.inf))
             show.say()
     low, high = decimals.rounded_down(variation.lower), decimals.rounded_up(variation.upper)
