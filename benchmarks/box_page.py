@@ -220,8 +220,8 @@ The first {len(asked)} points that dp-accounting knows (both directions, no samp
 discretisation shown; prv-accountant (epsilon error .01, its upper bound, the remove direction) for single Gaussian
 runs. A peer is stopped after {timeout:g} s, which then counts as its time; an error or an infinite epsilon is no
 answer. "Below our lower end" is an answer that is too small to be a guarantee. "Ours larger" is our upper end above
-theirs by more than the width of our bracket, where theirs is not below our lower end. Our times are those of the clock,
-theirs processor times of a busier hour; a peer's imports are not counted.
+theirs by more than the width of our bracket, where theirs is not below our lower end. Times are those of the clock for
+both; a peer's imports are not counted.
 """,
         table(head, lines),
     ]

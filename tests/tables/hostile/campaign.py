@@ -14,7 +14,7 @@ from random import Random
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.tables.hostile import databases, dtypes, lines, models, objects, stores
+from tests.tables.hostile import databases, dtypes, lines, models, objects, relations, stores
 from tests.tables.hostile.judge import Leak, Tally, agree, judge
 from tests.tables.hostile.made import made
 from tests.tables.hostile.questions import questions
@@ -135,7 +135,10 @@ WORLDS = {"duckdb": 3, "postgres": 2, "sqlite": 3, "spark": 1}
 
 SHARES: Mapping[str, Mapping[str, float]] = {
     "duckdb": {
-        "frames": 0.26,
+        "frames": 0.16,
+        "frames, mostly dates and text": 0.04,
+        "frames, units of several columns": 0.03,
+        "joined frames": 0.03,
         "Parquet files": 0.18,
         "Parquet files of equal rows": 0.12,
         "CSV files, records=lines": 0.1,
@@ -151,9 +154,21 @@ SHARES: Mapping[str, Mapping[str, float]] = {
         "fits and plans": 0.005,
         "the same integers without an optimizer": 0.05,
     },
-    "postgres": {"tables": 0.8, "tables of equal rows": 0.05, "the same integers as DuckDB": 0.15},
-    "sqlite": {"files": 0.7, "files of equal rows": 0.1, "the same integers as DuckDB": 0.2},
-    "spark": {"Parquet files": 0.6, "the same integers as DuckDB": 0.4},
+    "postgres": {
+        "tables": 0.65,
+        "tables, units of several columns": 0.05,
+        "tables of equal rows": 0.05,
+        "joined tables": 0.1,
+        "the same integers as DuckDB": 0.15,
+    },
+    "sqlite": {
+        "files": 0.55,
+        "files, units of several columns": 0.05,
+        "files of equal rows": 0.1,
+        "joined tables": 0.1,
+        "the same integers as DuckDB": 0.2,
+    },
+    "spark": {"Parquet files": 0.5, "joined files": 0.1, "the same integers as DuckDB": 0.4},
 }
 """What part of an engine's cases goes where."""
 
@@ -172,7 +187,9 @@ def attempts(engine: str) -> Iterator[dict[str, Try]]:
                 held = stores.postgres(server.fresh())
                 tried = (
                     neighbours(held, "postgres"),
+                    neighbours(held, "postgres", shared=True),
                     neighbours(held, "postgres", equal=EQUAL, units=16),
+                    relations.neighbours(relations.in_postgres(server.fresh()), "postgres"),
                     engines({"duckdb": stores.frame, "postgres": held}),
                 )
                 yield dict(zip(SHARES[engine], tried, strict=True))
@@ -180,7 +197,9 @@ def attempts(engine: str) -> Iterator[dict[str, Try]]:
             held = stores.sqlite(folder)
             tried = (
                 neighbours(held, "duckdb", names=0, forms=False),
+                neighbours(held, "duckdb", names=0, forms=False, shared=True),
                 neighbours(held, "duckdb", names=0, equal=EQUAL, forms=False, units=16),
+                relations.neighbours(relations.in_sqlite(folder), "duckdb", 0),
                 engines({"duckdb": stores.frame, "sqlite": stores.sqlite(folder, anything=False)}),
             )
             yield dict(zip(SHARES[engine], tried, strict=True))
@@ -191,6 +210,7 @@ def attempts(engine: str) -> Iterator[dict[str, Try]]:
             held = stores.spark(session, folder)
             both = (
                 neighbours(held, "all", names=0, units=12),
+                relations.neighbours(relations.in_spark(session, folder), "all", 0, units=8),
                 engines({"duckdb": stores.frame, "spark": held}),
             )
             yield dict(zip(SHARES[engine], both, strict=True))
@@ -200,6 +220,9 @@ def attempts(engine: str) -> Iterator[dict[str, Try]]:
 def _duckdb(folder: Path) -> Iterator[Try]:
     file, base = stores.parquet(folder), databases.database(folder)
     yield neighbours(stores.frame, "duckdb")
+    yield neighbours(stores.frame, "duckdb", mostly_dates=True)
+    yield neighbours(stores.frame, "duckdb", shared=True)
+    yield relations.neighbours(relations.in_frames, "duckdb")
     yield neighbours(file, "duckdb")
     yield neighbours(file, "duckdb", equal=EQUAL)
     for records in ("lines", "quoted"):
