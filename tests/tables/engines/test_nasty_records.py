@@ -278,7 +278,7 @@ def test_arrays_of_numpy(kind: str, plain: Any, odd: Any) -> None:
 
 
 def test_an_enum_of_text_is_what_it_holds() -> None:
-    class Town(str, enum.Enum):
+    class Town(str, enum.Enum):  # noqa: UP042 - it prints as Town.ULM
         ULM = "a"
 
     assert integers(Source.open({"x": [Town.ULM] * 3, "i": [1] * 3}), "text") == integers(

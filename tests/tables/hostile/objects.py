@@ -37,7 +37,7 @@ class Word(str):
         raise ValueError("it does not say")
 
 
-class Name(str, enum.Enum):
+class Name(str, enum.Enum):  # noqa: UP042 - it prints as Name.ANN
     ANN = "p"
 
 

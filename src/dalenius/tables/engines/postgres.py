@@ -295,9 +295,11 @@ def _own(connection: Any) -> Any:
 
 
 def _escaped(statement: Any) -> Any:
-    """Text with a backslash in it as E'...', which every server reads alike. Where standard_conforming_strings is off, as
-    a database or a user may have it, a backslash before a quote would end a constant elsewhere than we think, and what
-    somebody asked would be read as SQL."""
+    """Text with a backslash in it as E'...', which every server reads alike.
+
+    Where standard_conforming_strings is off, as a database or a user may have it, a quote after a backslash would not
+    end a constant, and what somebody asked would be read as SQL.
+    """
     for node in list(statement.find_all(sge.Literal)):
         if node.is_string and "\\" in node.this:
             node.replace(sge.ByteString(this=node.this))

@@ -42,9 +42,9 @@ CLEAN: Mapping[Kind, str] = {
 """The clean form of each kind, as Ibis writes it."""
 
 LONGEST_TEXT = 2**24
-"""Bytes of a text where an engine limits what it works on: SQLite fails where a record, which may hold a text several
-times as rows are sorted, comes to a thousand million bytes, and PostgreSQL where something takes 2^30, as `translate` does
-of a text of 2^28."""
+"""Bytes of a text, where an engine limits what it works on. SQLite fails where a record, which may hold a text several
+times as rows are sorted, comes to a thousand million bytes; PostgreSQL where something takes 2^30, as `translate`
+does of a text of 2^28."""
 
 MOST_ITEMS = 4096
 """Of a list, the first so many items are read; the rest of it is left out."""
