@@ -219,6 +219,8 @@ def _own(session: Any) -> Any:
     import ibis.backends.pyspark as theirs
     from ibis.backends.sql.compilers.pyspark import PySparkCompiler
 
+    ibis.pyspark  # noqa: B018 - with it Ibis knows the options that its compiler asks for
+
     class Compiler(PySparkCompiler):  # type: ignore[misc]
         __slots__ = ()
 
