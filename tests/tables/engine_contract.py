@@ -60,6 +60,40 @@ from tests.tables.rows import meanings
 CASES = sampled(nasty.cases())
 SCHEMA = Schema(nulls="drop")
 TEXTS = ["", " ", "a", "A", "é", "e\u0301", "𝄞", "o'b\"\\", "%", "_", "NaN", "\ufffd", "x" * 70_000, None]
+WRITTEN = [
+    *(
+        "'",
+        "''",
+        '"',
+        "`",
+        "\\",
+        "\\\\",
+        "\\'",
+        "\\' OR 1=1 --",
+        "a\\nb",
+        "\\u0041",
+        "\\x41",
+        "a\nb",
+        "a\r\n",
+        "\t",
+    ),
+    *(
+        "${env:PATH}",
+        "${spark.app.name}",
+        "$${x}",
+        "$",
+        "${",
+        "$$",
+        "$1",
+        ":x",
+        "?",
+        "%s",
+        "%(x)s",
+        "{0}",
+        "@x",
+    ),
+    *("--", "/* a */", "*/", ";", "\u2028", "\ufeff"),
+]
 WHOLE = [2**63 - 1, -(2**63), 2**53 + 1, 0, -1, None]
 DOUBLES = [0.0, 5e-324, -5e-324, 1.5, MOST, -MOST, 2.0**62, -(2.0**62), math.inf, math.nan, None]
 DAYS = [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.date(2020, 2, 29), None]
@@ -378,6 +412,14 @@ class EngineContract:
         data, options = hold(table)
         with contextlib.closing(Source.open(data, **options)) as source:
             meanings.check(source, table)
+
+    def test_constants_are_what_was_written(self, hold: Hold) -> None:
+        """No engine reads more into a text than stands there: no escapes, no comments, no variables of its own."""
+        data, options = hold(pa.table({"s": WRITTEN}))
+        listed = ", ".join("'" + text.replace("'", "''") + "'" for text in WRITTEN)
+        with contextlib.closing(Source.open(data, **options)) as source:
+            query = source.table(SCHEMA).filter(f"s IN ({listed})").agg(n=count())
+            assert exact.evaluate(source, query, Unit.rows())[query.measures[0]].tolist() == [len(WRITTEN)]
 
     def test_what_is_not_listed_is_refused(self, extremes: Source) -> None:
         rows = extremes.rows

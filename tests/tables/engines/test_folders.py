@@ -152,3 +152,14 @@ def test_places_of_addresses() -> None:
     assert place_of("s3://b/2024-*.parquet").overlaps(place_of("s3://b/**/*.parquet"))
     assert not place_of("s3://b/*.parquet").overlaps(place_of("s3://c/x.parquet"))
     assert name_of("https://example.org/people.csv?token=secret") == "people"
+    one, two, signed, all_of_it = (
+        place_of(f"https://example.org/people.csv{asked}")
+        for asked in ("?year=2023&town=Ulm", "?year=2024", "?town=Ulm&X-Amz-Signature=secret&year=2023", "")
+    )
+    assert one.is_at(signed)
+    assert one.overlaps(signed)
+    assert not one.is_at(two)
+    assert not one.overlaps(two)
+    assert not one.is_at(all_of_it)
+    assert one.overlaps(all_of_it)
+    assert "Ulm" not in one.where

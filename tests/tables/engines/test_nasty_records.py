@@ -5,6 +5,7 @@ integer changes by more than one record may change it. Where a value has an orde
 from __future__ import annotations
 
 import datetime
+import enum
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -223,7 +224,9 @@ MIXED: list[tuple[str, list[Any], list[Any]]] = [
     (
         "timestamp",
         [Moment(2020, 1, 1)] * 2,
-        [None, pd.NaT, Moment.max, Moment(2020, 1, 1, tzinfo=Zone), "x", datetime.date.min],
+        [None, pd.NaT, Moment.max, Moment(2020, 1, 1, tzinfo=Zone), "x", datetime.date.min]
+        + [pd.Timestamp(np.datetime64(f"{year}-02-29", "s")) for year in ("20000", "-0004")]
+        + [np.datetime64(10**9, "Y"), np.datetime64(-(10**17), "s"), np.datetime64(1, "as")],
     ),
 ]
 
@@ -245,6 +248,42 @@ def test_one_odd_object_does_not_decide_the_type(kind: str, good: list[Any], nas
         for at in (0, 150, 300):
             values = [*(good * 300)[:at], value, *(good * 300)[at:300]]
             assert [f.kind for f in Source.open({"x": values}).fields] == [kind], value
+
+
+def test_moments_beyond_the_calendar_are_its_nearer_end() -> None:
+    far = [
+        pd.Timestamp(np.datetime64("20000-02-29", "s")),
+        np.datetime64(10**9, "Y"),
+        np.datetime64("-0004-02-29"),
+    ]
+    source = Source.open({"x": far}, schema=Schema({"x": {"type": "timestamp"}}))
+    last, first = Moment(9999, 12, 31), Moment(1, 1, 1)
+    assert source.rows.to_pyarrow()["c0"].to_pylist() == [last, last, first]
+
+
+NUMPY: list[tuple[str, Any, Any]] = [
+    ("text", np.array(["a", "b"] * 3), np.array(["a", "b"] * 3 + ["\ud800"])),
+    *(
+        ("date", np.zeros(6, "datetime64[D]"), np.array([0] * 6 + [far], "datetime64[D]"))
+        for far in (2**40, -(2**40), 2**62, "NaT")
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "plain", "odd"), NUMPY)
+def test_arrays_of_numpy(kind: str, plain: Any, odd: Any) -> None:
+    """One value that Arrow has no place for does not take the column away, and becomes no other one."""
+    left, right = (integers(Source.open({"x": x, "i": [1] * len(x)}), kind) for x in (plain, odd))
+    check(left, right)
+
+
+def test_an_enum_of_text_is_what_it_holds() -> None:
+    class Town(str, enum.Enum):  # noqa: UP042 - it prints as Town.ULM
+        ULM = "a"
+
+    assert integers(Source.open({"x": [Town.ULM] * 3, "i": [1] * 3}), "text") == integers(
+        Source.open({"x": ["a"] * 3, "i": [1] * 3}), "text"
+    )
 
 
 def _objects(values: list[Any]) -> pd.Series:

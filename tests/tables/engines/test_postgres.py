@@ -84,6 +84,33 @@ COUNTING = """
 """IMMUTABLE is not true: what says that it is volatile would be fenced by the planner itself."""
 
 
+@pytest.mark.parametrize("text", ["\\' OR income > 50 --", "\\", "\\'", "a\\'||'b"])
+def test_text_is_never_read_as_sql(postgres_server: PostgresServer, text: str) -> None:
+    """Where a database says so, a backslash keeps a quote from ending a constant."""
+    address = postgres_server.fresh()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE TABLE people (name text, income int)")
+        connection.execute("INSERT INTO people VALUES (%s, 10), ('eve', 99)", (text,))
+        connection.execute(f'ALTER DATABASE "{connection.info.dbname}" SET standard_conforming_strings = off')
+    source = Source.open(address, table="people")
+    quoted = "'" + text.replace("'", "''") + "'"
+    query = source.table(dp.Schema(nulls="drop")).filter(f"name = {quoted}").agg(n=count())
+    assert exact.evaluate(source, query, Unit.rows())[query.measures[0]].tolist() == [1]
+    source.close()
+
+
+def test_text_that_is_too_long_is_missing(postgres_server: PostgresServer) -> None:
+    """Of 2^28 bytes, `translate` would ask for memory of 2^30 and fail."""
+    address = postgres_server.fresh()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE TABLE people AS SELECT 'a' AS name UNION ALL SELECT repeat('x', 16777217)")
+    source = Source.open(address, table="people")
+    query = source.table(dp.Schema(nulls="drop")).agg(n=count("LOWER(name)"), all=count())
+    found = exact.evaluate(source, query, Unit.rows())
+    assert [found[measure].tolist() for measure in query.measures] == [[1], [2]]
+    source.close()
+
+
 def test_functions_of_others_are_never_called(postgres_server: PostgresServer) -> None:
     """Whoever may make a function in a schema of the search path could have it called with the rights of a session: one
     whose arguments fit better than those of PostgreSQL's own."""

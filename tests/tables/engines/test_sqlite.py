@@ -123,7 +123,7 @@ def test_text_too_long_to_sort_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     )
     backend = ibis.sqlite.connect(path)
     backend.con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
-    monkeypatch.setattr("dalenius.tables.engines.sqlite.LONGEST", 2**27 // 10_000)
+    monkeypatch.setattr("dalenius.tables.engines.sqlite.LONGEST_TEXT", 2**27 // 10_000)
     source = Source.open(backend.table("t"))
     query = source.table(SCHEMA).agg(n=count())
     assert exact.evaluate(source, query, Unit("i", max_rows=2))[query.measures[0]].tolist() == [1]

@@ -128,10 +128,28 @@ def _lists(world: World, number: int | None) -> list[tuple[str, Any]]:
     table = arrow(world, number)
     made = []
     for role, column in zip(ROLES, table.columns, strict=True):
-        plain = role in ("x", "y") and world.random("type", role).random() < 0.5
-        held = column.fill_null(float("nan")).to_numpy() if plain else column.combine_chunks()
-        made.append((world.names[role], held))
+        plain = role in OF_NUMPY and world.random("type", role).random() < 0.5
+        made.append((world.names[role], OF_NUMPY[role](column) if plain else column.combine_chunks()))
     return made
+
+
+def _masked_texts(column: Any) -> Any:
+    texts = _texts(column)
+    return np.ma.array(np.array([text or "" for text in texts], dtype=str), mask=[t is None for t in texts])
+
+
+def _days(column: Any) -> Any:
+    whole = column.view(pa.int32()).cast(pa.int64()).to_pylist()
+    far = [np.iinfo(np.int64).min if n is None else n << 20 if abs(n) > 2**30 else n for n in whole]
+    return np.array(far, dtype=np.int64).view("datetime64[D]")
+
+
+OF_NUMPY: Mapping[str, Make] = {
+    **dict.fromkeys(("x", "y"), lambda column: column.fill_null(float("nan")).to_numpy()),
+    **dict.fromkeys(("who", "k"), _masked_texts),
+    "day": _days,
+}
+"""What a column of Arrow is in NumPy."""
 
 
 nullable = opened_anew(_pandas)

@@ -33,6 +33,13 @@ class Colour(enum.IntEnum):
 class Word(str):
     """A text of a class of its own."""
 
+    def __str__(self) -> str:
+        raise ValueError("it does not say")
+
+
+class Name(str, enum.Enum):  # noqa: UP042 - it prints as Name.ANN
+    ANN = "p"
+
 
 def odd() -> list[Any]:
     """What a column may hold among values of its own kind."""
@@ -65,7 +72,8 @@ def odd() -> list[Any]:
             np.datetime64(1, "as"),
         ),
         *(pd.NaT, pd.NA, pd.Timestamp.max, pd.Timestamp.min, pd.Timestamp("2020", tz="UTC"), pd.Timedelta(1)),
-        *(pd.Timestamp("2020"), pd.Period("2020"), pd.Interval(0, 1)),
+        *(pd.Timestamp("2020"), pd.Period("2020"), pd.Interval(0, 1), Name.ANN),
+        *(pd.Timestamp(np.datetime64(f"{year}-02-29", "s")) for year in ("20000", "0000", "-0004")),
         *(
             datetime.datetime.max,
             datetime.datetime.min,

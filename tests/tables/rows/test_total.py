@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from decimal import Decimal
 
 import psycopg
 import pyarrow as pa
 import pytest
 
-from dalenius.errors import QueryRefused
+from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables import Schema, Source, Unit, bounds, count, histogram, mean, median, sum
 from dalenius.tables.compute import exact
 from tests.servers.postgres import PostgresServer
@@ -137,6 +138,40 @@ def test_no_number_makes_an_expression_fail(text: str) -> None:
         n=count(), m=mean(text, (0, 10)), h=histogram(text, 1, (9007199254740994, 9007199254740996))
     )
     assert exact.evaluate(opened, query, Unit.rows())[query.measures[0]].tolist() == [len(ODD) + 2]
+
+
+FAR = pa.array([-(2**31), 2**31 - 1, 0], pa.int32()).view(pa.date32())
+MOMENTS = pa.array([-(2**62), 2**62, 0], pa.int64())
+PUBLIC: list[tuple[pa.Array, str]] = [
+    (pa.array([Decimal(10) ** 75, -Decimal(10) ** 75, None], pa.decimal256(76, 0)), " * ".join("vvvvv") + " * n <> 0"),
+    (pa.array([2**64 - 1, 0, 1], pa.uint64()), " * ".join("vvvvv") + " * n <> 0"),
+    (FAR, "EXTRACT(DOY FROM COALESCE(v, d)) > 0"),
+    (FAR, "DATE_TRUNC('week', COALESCE(v, d)) <= DATE_TRUNC('year', d)"),
+    (FAR.cast(pa.date64()), "DATE_DIFF('day', v, d) > 0"),
+    *((MOMENTS.view(pa.timestamp(unit)), "DATE_DIFF('hour', v, t) > 0") for unit in ("s", "ms", "us", "ns")),
+]
+
+
+@pytest.mark.parametrize(("values", "condition"), PUBLIC)
+def test_public_values_are_as_clean_as_private_ones(source: Source, values: pa.Array, condition: str) -> None:
+    """Whoever asks brings them: where one made a question fail, it would do so if somebody's row met it."""
+    public = {"near": [0, 1, 2], "v": values}
+    rows = source.table(Schema(nulls="drop")).with_columns(near="FLOOR(r)")
+    asked = rows.join_public(public, on="near", how="left").filter(condition).agg(n=count())
+    exact.evaluate(source, asked, Unit.rows())
+
+
+def test_public_keys_that_become_the_same_are_refused(source: Source) -> None:
+    far = pa.array([2**31 - 1, 2**30], pa.int32()).view(pa.date32())
+    with pytest.raises(InvalidParameter, match="holds the same d more than once"):
+        source.table(Schema(nulls="drop")).join_public({"d": far, "v": [1, 2]}, on="d")
+
+
+@pytest.mark.parametrize("text", [b"\xff", b"a\x00"])
+def test_public_text_that_is_none_is_refused(source: Source, text: bytes) -> None:
+    public = {"c": [1], "v": pa.array([text]).view(pa.string())}
+    with pytest.raises(InvalidParameter, match="cannot be read as text"):
+        source.table(Schema(nulls="drop")).with_columns(c1="FLOOR(r)").join_public(public, on={"c1": "c"})
 
 
 @pytest.mark.parametrize("odd", [9007199254740996.0, math.inf, 9007199254740994.0])

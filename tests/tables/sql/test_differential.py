@@ -187,11 +187,11 @@ class Writer:
             0: f"({number} {sign} {self.number(1)})",
             1: f"({text} = '{word}')",
             2: f"({text} {self.rng.choice(['IN', 'NOT IN'])} ('{word}', 'u', 'CA'))",
-            3: f"({number} BETWEEN -2 AND 2.5)",
+            3: f"({number} {self.rng.choice(['', 'NOT '])}BETWEEN -2 AND 2.5)",
             4: f"({self.rng.choice([text, number, 'd', 'f'])} IS {self.rng.choice(['', 'NOT '])}NULL)",
             5: self.rng.choice(self.columns["bool"]),
             6: f"(d {sign} {day})" if self.rng.random() < 0.6 else f"(EXTRACT(YEAR FROM d) {sign} 2020)",
-            7: f"({text} LIKE '{self.rng.choice(['C%', '%Y', '%v%', 'TX'])}')",
+            7: f"({text} {self.rng.choice(['', 'NOT '])}LIKE '{self.rng.choice(['C%', '%Y', '%v%', 'TX'])}')",
         }[pick]
 
     def aggregate(self) -> tuple[str, str]:

@@ -170,15 +170,16 @@ class Table:
         if not checks.is_one_of(how, "inner", "left"):
             raise InvalidParameter(f"how is {how!r}; it must be 'inner' or 'left'.")
         keys = public.select(tuple(dict.fromkeys(theirs for _, theirs in pairs)))
-        rows = [row for row in keys.rows() if None not in row]
+        scope = self.scope()
+        step = Join(public, tuple((scope.resolve(ours), theirs) for ours, theirs in pairs), how)
+        step.apply(scope, NOWHERE)
+        # As they are sent: what is not the same may become so, as days after the year 9999 do.
+        rows = [row for row in keys.sent(0).rows() if None not in row]
         if len(set(rows)) != len(rows):
             raise InvalidParameter(
                 f"the public table holds the same {', '.join(keys.names)} more than once, so that one row of the data "
                 "would become several; keep one row for each."
             )
-        scope = self.scope()
-        step = Join(public, tuple((scope.resolve(ours), theirs) for ours, theirs in pairs), how)
-        step.apply(scope, NOWHERE)
         return replace(self, steps=(*self.steps, step))
 
     @hinted(on="the columns that must be equal, the unit's id among them: join(other, on='person_id')")

@@ -8,6 +8,7 @@ place is noticed, and so is the same place under another name. Each engine knows
     place_of("parts/*.parquet")                               several: the folder's path, and the pattern
     place_of("parts")                                         a folder of Parquet files: the pattern of all below it
     place_of("s3://bucket/people.parquet?key=...")            an address: host and path; never a key or a token
+    place_of("https://host/people.csv?year=2024")             and a digest of what else is asked there
     place_of("postgresql://me:secret@DB/x", "people")         host, port, database, table; never who asks
     place_of(frame)                                           None of these: it is in memory, and has no place
 
@@ -18,6 +19,8 @@ by its own.
 from __future__ import annotations
 
 import glob
+import hashlib
+import json
 import os
 import posixpath
 import re
@@ -27,7 +30,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 SQUEEZED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 PATTERN = "*?["
@@ -37,6 +40,15 @@ SCHEMES = {"http": "https", "s3a": "s3", "s3n": "s3", "gcs": "gs"}
 
 FOLDED = {"file": "main", "spark": "default"}
 """Where capitals do not matter in the names of tables, and the schema that tables are in anyway."""
+
+WHO_ASKS = re.compile(
+    r"x-amz-.*|x-goog-.*|s3_(?!endpoint).*|s[eprtv]|spr|sip|sk(oid|t|tid|e|s|v)|expires|awsaccesskeyid|googleaccessid"
+    r"|(.*[-_.])?(\w*token|\w*secret|(api|access|private)?_?key(_?id)?|sig(nature)?|auth(orization)?|pass(word|wd)?|pwd"
+    r"|user(name)?|credentials?)",
+    re.IGNORECASE,
+)
+"""What an address says of who asks, and until when: of a signature of Amazon, Google or Azure, and the like. It is
+another one every time, for the same data."""
 
 SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 """Other letters than these are as they are."""
@@ -89,7 +101,8 @@ class Place:
         if self._table != other._table or self.kind != other.kind or self.kind == "memory":
             return False
         if self.kind == "url":
-            return _meet(self._address, other._address)
+            asked = {self._asked, other._asked}
+            return (len(asked) == 1 or "" in asked) and _meet(self._address, other._address)
         return self.where == other.where or (self.kind == "file" and bool(self._files & other._files))
 
     def is_at(self, other: Place) -> bool:
@@ -101,8 +114,10 @@ class Place:
             return here.keys() == there.keys() and all(here[name].is_at(there[name]) for name in here)
         if self.kind != other.kind or self._table != other._table:
             return False
-        if self.where == other.where or (self.kind == "url" and self._address == other._address):
+        if self.where == other.where:
             return True
+        if self.kind == "url":
+            return self._address == other._address and self._asked == other._asked
         return self.kind == "file" and bool(self._files) and self._files == other._files
 
     def __str__(self) -> str:
@@ -132,6 +147,11 @@ class Place:
         scheme = SCHEMES.get(parts.scheme, parts.scheme)
         port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
         return f"{scheme}://{parts.hostname or ''}{port}{posixpath.normpath('/' + unquote(parts.path).lstrip('/'))}"
+
+    @property
+    def _asked(self) -> str:
+        """The digest of what else is asked at an address: other data, as a rule."""
+        return urlsplit(self.where).query
 
     @property
     def _files(self) -> set[tuple[int, int]]:
@@ -186,7 +206,7 @@ def former_names(data: Any) -> set[str]:
 def file_place(text: str, table: str | None) -> Place:
     """Where a file is, or what has an address on the web."""
     if is_address(text):
-        return Place("url", shown(text), table)
+        return Place("url", f"{shown(text)}{_asked(text)}", table)
     return Place("file", _path(local(text)), table)
 
 
@@ -207,6 +227,12 @@ def shown(text: str) -> str:
     parts = urlsplit(text)
     host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
     return f"{parts.scheme.lower()}://{host}{parts.path}"
+
+
+def _asked(text: str) -> str:
+    """What an address says of the data beside its path, ?year=2024, as a digest: it may hold more than one knows."""
+    said = sorted(pair for pair in parse_qsl(urlsplit(text).query, True) if not WHO_ASKS.fullmatch(pair[0]))
+    return f"?{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]}" if said else ""
 
 
 def _meet(one: str, other: str) -> bool:

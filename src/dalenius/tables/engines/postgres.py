@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import ibis
 import ibis.expr.operations as ops
 import numpy as np
+import sqlglot.expressions as sge
 from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
@@ -30,7 +31,7 @@ from dalenius.tables.engines.opened import Clean, Described, Opened, named_table
 from dalenius.tables.engines.place import Place, plain_name
 from dalenius.tables.engines.search_path import found, no_function_is_hidden, schema_of
 from dalenius.tables.facts.dates import Span
-from dalenius.tables.facts.kinds import CLEAN, MOST, MOST_ITEMS, Kind
+from dalenius.tables.facts.kinds import CLEAN, LONGEST_TEXT, MOST, MOST_ITEMS, Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.spelling import FIRST, Ends, builtin
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
@@ -171,7 +172,10 @@ class Postgres(Engine):
         if dtype.startswith("decimal("):  # never infinite, and within doubles
             value = f"CASE WHEN {x} < CAST('NaN' AS DECIMAL) THEN CAST({x} AS DOUBLE PRECISION) END"
             return Clean("number", dtype, value, nan=True)
-        if dtype in ("text", "varchar", "uuid", "enum"):
+        if dtype in ("text", "varchar"):
+            held = f"CASE WHEN OCTET_LENGTH({x}) <= {LONGEST_TEXT} THEN CAST({x} AS TEXT) END"
+            return Clean("text", "string", f'({held}) COLLATE "C"')
+        if dtype in ("uuid", "enum"):
             shown = "uuid" if dtype == "uuid" else "string"
             return Clean("text", shown, f'CAST({x} AS TEXT) COLLATE "C"')
         if dtype == "date":
@@ -282,12 +286,24 @@ def _own(connection: Any) -> Any:
         __slots__ = ()
 
         def to_sqlglot(self, *arguments: Any, **options: Any) -> Any:
-            return fenced(super().to_sqlglot(*arguments, **options), offset=0)
+            return _escaped(fenced(super().to_sqlglot(*arguments, **options), offset=0))
 
     class Backend(theirs.Backend):  # type: ignore[misc]
         compiler = Compiler()
 
     return Backend.from_connection(connection)
+
+
+def _escaped(statement: Any) -> Any:
+    """Text with a backslash in it as E'...', which every server reads alike.
+
+    Where standard_conforming_strings is off, as a database or a user may have it, a quote after a backslash would not
+    end a constant, and what somebody asked would be read as SQL.
+    """
+    for node in list(statement.find_all(sge.Literal)):
+        if node.is_string and "\\" in node.this:
+            node.replace(sge.ByteString(this=node.this))
+    return statement
 
 
 def _bytes(text: Any) -> Any:

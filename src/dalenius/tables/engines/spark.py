@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import ibis
 import ibis.expr.operations as ops
 import numpy as np
+import sqlglot.expressions as sge
 from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
@@ -34,7 +35,11 @@ INTEGERS: Mapping[str, str] = {
     "IntegerType": "int32",
     "LongType": "int64",
 }
-REBASE = ("spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int96RebaseModeInRead")
+REBASE = (
+    "spark.sql.parquet.datetimeRebaseModeInRead",
+    "spark.sql.parquet.int96RebaseModeInRead",
+    "spark.sql.avro.datetimeRebaseModeInRead",
+)
 """Spark 3 fails on old dates in files unless told how to read them."""
 
 MEND = "make_valid_utf8({0})"
@@ -93,7 +98,7 @@ class Spark(Engine):
                 raise no_table(called)
         if beside is not None and beside._session is not frame.sparkSession:
             raise SourceError(f"{APART}.")
-        backend = ibis.pyspark.connect(frame.sparkSession) if beside is None else beside
+        backend = _own(frame.sparkSession) if beside is None else beside
         return self.cleaned(backend, frame, called, owned=False, kept=frame)
 
     def place(self, data: Any, table: str | None) -> Place:
@@ -108,7 +113,7 @@ class Spark(Engine):
         return Place("memory")
 
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
-        return backend, backend._session.sql(sql)
+        return _own(backend._session), backend._session.sql(sql)
 
     def described(self, backend: Any, relation: Any) -> list[Described]:
         session = relation.sparkSession
@@ -207,6 +212,37 @@ class Spark(Engine):
 
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         return limbs(x, size)
+
+
+def _own(session: Any) -> Any:
+    """Ibis's way to a session, which reads constants as they are; any other that uses it is not touched."""
+    import ibis.backends.pyspark as theirs
+    from ibis.backends.sql.compilers.pyspark import PySparkCompiler
+
+    ibis.pyspark  # noqa: B018 - with it Ibis knows the options that its compiler asks for
+
+    class Compiler(PySparkCompiler):  # type: ignore[misc]
+        __slots__ = ()
+
+        def to_sqlglot(self, *arguments: Any, **options: Any) -> Any:
+            return _unsubstituted(super().to_sqlglot(*arguments, **options))
+
+    class Backend(theirs.Backend):  # type: ignore[misc]
+        compiler = Compiler()
+
+    return Backend().connect(session)
+
+
+def _unsubstituted(statement: Any) -> Any:
+    """A statement whose text constants have no ${...} in them: Spark puts settings, and the environment of its process,
+    in the place of that before it reads a statement, so that whoever asks could ask about these."""
+    statement = statement.copy()  # Ibis has one node in several places
+    for node in list(statement.find_all(sge.Literal)):
+        if node.is_string and "${" in node.this:
+            first, *others = node.this.split("${")
+            parts = [f"{first}$", *(f"{{{part}$" for part in others[:-1]), f"{{{others[-1]}"]
+            node.replace(sge.Anonymous(this="concat", expressions=[*map(sge.Literal.string, parts)]))
+    return statement
 
 
 def _finite(x: str) -> str:

@@ -5,8 +5,8 @@ Every source turns its columns into one clean form of their kind, inside the eng
     integer     64 bits with a sign
     number      double precision, never NaN (which is null), never infinite: infinity is the largest double
     text        valid UTF-8; what is none is null, but in Parquet files, where DuckDB puts ? for each such byte:
-                there an id with a ? in it counts as missing, since it may be another's; in SQLite also what is longer
-                than 2^27 bytes
+                there an id with a ? in it counts as missing, since it may be another's; in PostgreSQL and SQLite also
+                what is longer than 2^24 bytes (LONGEST_TEXT)
     bool
     date        0001-01-01 to 9999-12-31; what lies beyond, infinity included, is the nearer of the two
     timestamp   microseconds without a zone, within the midnights of those two days, likewise
@@ -40,6 +40,11 @@ CLEAN: Mapping[Kind, str] = {
     "timestamp": "timestamp(6)",
 }
 """The clean form of each kind, as Ibis writes it."""
+
+LONGEST_TEXT = 2**24
+"""Bytes of a text, where an engine limits what it works on. SQLite fails where a record, which may hold a text several
+times as rows are sorted, comes to a thousand million bytes; PostgreSQL where something takes 2^30, as `translate`
+does of a text of 2^28."""
 
 MOST_ITEMS = 4096
 """Of a list, the first so many items are read; the rest of it is left out."""

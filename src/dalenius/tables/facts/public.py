@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ibis.expr.schema as sch
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
@@ -29,6 +31,8 @@ ARROW: Mapping[Kind, Any] = {
 }
 """The clean form of each kind in Arrow, but of numbers, which need more than a cast."""
 
+
+EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 MOST_VALUES = 50_000_000
 """Of a table that comes with a question: of columns that cannot be used only the number of rows is sent, and each of
@@ -142,7 +146,13 @@ class PublicTable:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows as Python values."""
-        return zip(*(self.arrow.column(name).to_pylist() for name in self.names), strict=True)
+        try:
+            columns = [self.arrow.column(name).to_pylist() for name in self.names]
+        except (OverflowError, ValueError):  # Python knows no such day, and no such text
+            raise InvalidParameter(
+                "the public table holds days beyond the years 1 to 9999, or text that is not UTF-8; leave them out."
+            ) from None
+        return zip(*columns, strict=True)
 
 
 def _read_values(kind: Kind | None, values: JSON, size: int) -> Any:
@@ -208,16 +218,50 @@ def _fields(arrow: Any) -> tuple[Field, ...]:
 
 
 def _clean(column: Any, kind: Kind) -> Any:
-    """The clean form of a public column. It may fail, and say why: nobody's row is in it."""
+    """The clean form of a public column, for every value it can hold: what a question is asked of looks at a public
+    value wherever one of the data meets it, and where that failed it would tell of the data."""
+    try:
+        return _cleaned(column, kind)
+    except pa.ArrowException as problem:  # nobody's row is in it
+        raise InvalidParameter(f"a column of the public table cannot be read as {kind}: {problem}.") from None
+
+
+def _cleaned(column: Any, kind: Kind) -> Any:
     if kind == "number":
         doubles = column.cast(pa.float64(), safe=False)
         doubles = pc.if_else(pc.is_nan(doubles), None, doubles)
         return pc.max_element_wise(
             pc.min_element_wise(doubles, MOST, skip_nulls=False), -MOST, skip_nulls=False
         )
-    if kind == "text" and pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(ARROW[kind], safe=kind != "timestamp")
+    if kind in ("date", "timestamp"):
+        whole, missing = _whole(column), column.is_null().to_numpy().astype(bool)
+        made = pa.array(_in_the_calendar(whole, column.type), mask=missing)
+        return pa.chunked_array([made.view(ARROW[kind])])
+    if kind == "text":
+        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        column = column.cast(ARROW[kind])
+        column.validate(full=True)  # Arrow does not see to it that text is UTF-8
+        if pc.any(pc.match_substring(column, "\x00")).as_py():
+            raise pa.ArrowInvalid("it holds the character with code 0")
+    return column.cast(ARROW[kind])
+
+
+def _whole(column: Any) -> Any:
+    """Days or moments as the whole numbers that they are stored as; 0 where there is none."""
+    stored = pa.int32() if column.type == pa.date32() else pa.int64()
+    return pa.chunked_array([c.view(stored) for c in column.chunks], stored).fill_null(0).to_numpy()
+
+
+def _in_the_calendar(whole: Any, dtype: Any) -> Any:
+    """Days since 1970 as 32 bits, or microseconds, between the first day of the year 1 and the last of the year 9999."""
+    first, last = (day.toordinal() - EPOCH for day in (datetime.date.min, datetime.date.max))
+    if dtype == pa.date32():
+        return np.clip(whole, first, last)
+    each = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}["ms" if dtype == pa.date64() else dtype.unit]
+    inside = np.clip(whole, *(min(max(day * 86400 * each, -(2**63)), 2**63 - 1) for day in (first, last)))
+    if dtype == pa.date64():
+        return (inside // (86400 * each)).astype(np.int32)
+    return inside // 1000 if each == 10**9 else inside * (10**6 // each)
 
 
 def _has_nan(column: Any) -> bool:

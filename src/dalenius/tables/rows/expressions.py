@@ -74,8 +74,18 @@ def parse(text: str, what: str = "the expression") -> Any:
         raise QueryRefused(f"{what}, {text!r}, is a statement; only an expression may stand here.")
     if isinstance(tree, exp.Alias):
         raise QueryRefused(f"{what}, {text!r}, must not name itself with AS.")
+    tree = tree.transform(_denied)
     _in_brackets(tree, what)
     return tree
+
+
+def _denied(node: Any) -> Any:
+    """`a NOT LIKE 'x'` as `NOT a LIKE 'x'`, as versions of the parser have had it and all others of its kind."""
+    if not isinstance(node, exp.Like) or not node.args.get("negate"):
+        return node
+    plain_like = node.copy()
+    plain_like.set("negate", None)
+    return exp.Not(this=plain_like)
 
 
 def words_of_sql(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Any
 
 import ibis
@@ -11,6 +12,11 @@ from dalenius.errors import QueryRefused
 from dalenius.tables.facts.kinds import Field, fits
 from dalenius.tables.facts.schema import Impute, Nulls, imputed_number
 from dalenius.tables.rows.terms import INT64, Term, double, moment
+
+
+DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
+DIGITS = 38
+"""Decimals of so many are zero or within 2^-128 and 2^128."""
 
 
 def read(column: Any, field: Field, policy: Nulls | None) -> Term:
@@ -36,8 +42,8 @@ def read(column: Any, field: Field, policy: Nulls | None) -> Term:
         return Term(value, kind, nullable, undeclared, top=INT64, bottom=0, whole=True)
     if kind != "number":
         return Term(value, kind, nullable, undeclared)
-    if field.dtype.startswith("float") or field.dtype == "decimal":
+    decimal = DECIMAL.fullmatch(field.dtype)
+    digits, places = (20, 0) if field.dtype == "uint64" else map(int, decimal.groups()) if decimal else (0, 0)
+    if not 0 <= places <= digits or not 0 < digits <= DIGITS:  # doubles, and decimals that may be as large
         return Term(value, kind, nullable, undeclared, top=1024, loose=True)
-    # Whole numbers and decimals of at most 38 digits.
-    whole = field.dtype == "uint64" or field.dtype.endswith(", 0)")
-    return Term(value, kind, nullable, undeclared, top=128, bottom=-128, whole=whole, loose=True)
+    return Term(value, kind, nullable, undeclared, top=128, bottom=-128, whole=places == 0, loose=True)

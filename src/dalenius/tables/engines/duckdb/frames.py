@@ -101,9 +101,24 @@ def _polars(series: Any, schema: Schema) -> Any:
 def _listed(values: Any, declared: Any) -> Any:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    if isinstance(values, np.ndarray) and values.dtype.kind != "O":
-        return _converted(pa.array, values)
-    return from_objects(list(values), declared)
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else "O"
+    if kind != "O" and values.ndim > 1:
+        return pa.nulls(len(values))
+    if (
+        kind in "UT"
+    ):  # text of NumPy may hold half of a surrogate pair, for which Arrow would refuse all of it
+        return from_objects(values.tolist(), "text")
+    if kind == "M" and np.datetime_data(values.dtype) == ("D", 1):
+        return _days(values)
+    return from_objects(list(values), declared) if kind == "O" else _converted(pa.array, values)
+
+
+def _days(values: Any) -> Any:
+    """Days as Arrow's, of 32 bits: those beyond are beyond the calendar, too, and stay there."""
+    whole = np.clip(np.ma.getdata(values).astype(np.int64), -(2**31), 2**31 - 1).astype(np.int32)
+    return pa.array(whole, mask=np.ma.getmaskarray(values) | np.isnat(np.ma.getdata(values))).view(
+        pa.date32()
+    )
 
 
 def _converted(make: Any, values: Any) -> Any:
@@ -125,7 +140,7 @@ def form(column: Any, x: str) -> tuple[Any, Clean]:
         wide = column.cast(pa.float32()) if is_.is_float16(dtype) else column
         return wide, clean("DOUBLE" if is_.is_float64(dtype) else "FLOAT", x)
     if is_.is_decimal(dtype):
-        if dtype.precision > 38:
+        if dtype.precision > 38 or not 0 <= dtype.scale <= dtype.precision:  # DuckDB has no such ones
             return column.cast(pa.float64()), clean("DOUBLE", x)
         wide = column.cast(pa.decimal128(dtype.precision, dtype.scale))
         return wide, clean(f"DECIMAL({dtype.precision},{dtype.scale})", x)

@@ -108,7 +108,9 @@ def _number(value: Any) -> float | None:
 def _text(value: Any) -> str | None:
     if not isinstance(value, str | UUID):
         return None
-    text = str(value)
+    text = (
+        str.__str__(value) if isinstance(value, str) else str(value)
+    )  # a class of its own may say otherwise
     try:
         text.encode()
     except UnicodeEncodeError:  # half a character: mended, it could be taken for another text
@@ -121,16 +123,37 @@ def _bool(value: Any) -> bool | None:
 
 
 def _timestamp(value: Any) -> datetime.datetime | None:
-    """Python's own moments; those of pandas are such too, and finer ones are cut off."""
-    if type(value).__name__ == "NaTType":
-        return None
+    """Python's own moments; those of pandas are such too, and finer ones are cut off.
+
+    Both pandas and NumPy go on where Python's years end: what lies there is the nearer end, and not put together of its
+    parts, since the year 9999 has no 29th of February.
+    """
     if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    if not isinstance(value, datetime.date) or getattr(value, "tzinfo", None) is not None:
+        return _of_numpy(value)
+    plain = isinstance(value, datetime.date) and getattr(value, "tzinfo", None) is None
+    if not plain or type(value).__name__ == "NaTType":
         return None
-    year = min(max(value.year, 1), 9999)  # those of pandas go on beyond
+    if not datetime.MINYEAR <= value.year <= datetime.MAXYEAR:
+        return _end(value.year)
     hour, minute, second, micro = (getattr(value, part, 0) for part in CLOCK)
-    return datetime.datetime(year, value.month, value.day, hour, minute, second, micro)
+    return datetime.datetime(value.year, value.month, value.day, hour, minute, second, micro)
+
+
+def _of_numpy(value: np.datetime64) -> datetime.datetime | None:
+    if np.isnat(value):
+        return None
+    try:
+        year = int(value.astype("datetime64[Y]").astype(np.int64)) + 1970
+    except OverflowError:  # of units finer than microseconds, which do not leave our days
+        year = 1970
+    if not datetime.MINYEAR <= year <= datetime.MAXYEAR:
+        return _end(year)
+    micros = int(value.astype("datetime64[us]").astype(np.int64))
+    return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=micros)
+
+
+def _end(year: int) -> datetime.datetime:
+    return datetime.datetime.min if year < datetime.MINYEAR else datetime.datetime.max
 
 
 def _date(value: Any) -> datetime.date | None:

@@ -32,7 +32,7 @@ from dalenius.tables.engines.place import Place, file_place, local, plain_name
 from dalenius.tables.engines.sqlite.functions import FUNCTIONS
 from dalenius.tables.engines.sqlite.hidden import no_function_is_hidden
 from dalenius.tables.facts.dates import Span
-from dalenius.tables.facts.kinds import CLEAN, MOST, Kind
+from dalenius.tables.facts.kinds import CLEAN, LONGEST_TEXT, MOST, Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.spelling import Ends, builtin
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
@@ -44,10 +44,6 @@ BUSY = 60.0
 
 LOOK = 10_000
 """Steps of the engine between looks for Ctrl-C."""
-
-LONGEST = 2**27
-"""Bytes of a text; a longer one is missing. SQLite fails where one record, which may hold it several times as rows are
-sorted, comes to a thousand million."""
 
 LAST = datetime.datetime(9999, 12, 31)
 DATE = re.compile(rb"\d{4}-\d\d-\d\d")
@@ -292,7 +288,7 @@ def _interrupting(function: Callable[..., Any], held: sqlite3.Connection) -> Cal
 def dalenius_text(value: bytes) -> str | None:
     """Bytes as text; what is not UTF-8 is missing: mended, it could be taken for another text, or another unit."""
     try:
-        return value.decode() if len(value) <= LONGEST else None
+        return value.decode() if len(value) <= LONGEST_TEXT else None
     except UnicodeDecodeError:
         return None
 
