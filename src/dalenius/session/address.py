@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from dalenius.errors import InvalidParameter
+from dalenius.tables.engines.place import is_plain
 
 SCHEMES = ("postgresql://", "postgres://")
 UNNAMED = "PostgreSQL"
@@ -67,14 +68,8 @@ def read_address(text: str) -> Address:
     if not parts and text not in SCHEMES:
         # Outside the handler: what libpq says quotes the address, and must not hang on to this as its context.
         raise InvalidParameter(f"the ledger's URL is not one that PostgreSQL understands; {WRITE}")
-    shown = _label(parts) if not url or _is_plain(text) else UNNAMED
+    shown = _label(parts) if not url or is_plain(text) else UNNAMED
     return Address(text, shown, "postgresql " + repr(sorted(_whereabouts(parts).items())))
-
-
-def _is_plain(url: str) -> bool:
-    """Whether there is one way to read it: at most one @, in front of the first slash."""
-    rest = url.partition("://")[2]
-    return "@" not in rest.partition("/")[2] and rest.partition("/")[0].count("@") <= 1
 
 
 def _whereabouts(parts: dict[str, str]) -> dict[str, str]:

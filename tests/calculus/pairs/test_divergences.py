@@ -300,6 +300,19 @@ def test_delta_at_infinity() -> None:
         assert found <= float((1 - finite).upper()) * (1 + 1e-14), parts
 
 
+def test_what_is_revealed_without_an_alarm() -> None:
+    """At level 0 the power is delta at infinity, and what is left to a test is rounded down."""
+    rng = np.random.default_rng(8)
+    for _ in range(POINTS // 10):
+        delta = _spread(rng, 1e-40, 0.9)
+        loss = L.approx(_spread(rng, 1e-6, 5), delta)
+        assert loss.power(0.0) >= delta
+        assert loss.power(0.0) <= delta * (1 + 1e-14)
+        assert arb(loss.tradeoff(0.0)) <= 1 - arb(delta)
+        level = _spread(rng, 1e-30, 0.5)
+        assert arb(loss.power(level)) >= 1 - arb(loss.tradeoff(level))
+
+
 def test_a_small_delta_is_not_none() -> None:
     """One sampled Gaussian has no largest loss: delta is above 0 at every epsilon."""
     rng = np.random.default_rng(7)
