@@ -619,7 +619,7 @@ class TestPasswords:
     @pytest.mark.parametrize("address", ADDRESSES)
     @pytest.mark.parametrize("use", [Ledger.open, verify], ids=["open", "verify"])
     def test_no_piece_is_shown(
-        self, address: Any, use: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, address: object, use: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
         with pytest.raises((LedgerError, InvalidParameter)) as caught:

@@ -53,8 +53,8 @@ def place_text(where: object) -> str:
     text = os.fspath(where) if isinstance(where, str | os.PathLike) else None
     if not isinstance(text, str) or not text.strip():
         raise InvalidParameter(
-            f"the ledger is of type {type(where).__name__}, or empty; it must be a path, a postgresql:// URL, or an opened "
-            "dp.Ledger."
+            f"the ledger is of type {type(where).__name__}, or empty; it must be a path, a postgresql:// URL, or an "
+            "opened dp.Ledger."
         )
     if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
         # It is not shown: it may be an address with a password in it.

@@ -57,8 +57,8 @@ def array_of(value: object, name: str) -> Array:
         raise InvalidParameter(f"{name} is of type {type(value).__name__}; it must be a number or an array.")
     if has_mask(value):
         raise InvalidParameter(
-            f"{name} is or holds a masked array, and what is behind the mask is not to be read; give value.compressed() "
-            "or value.filled(...), by a rule that looks at one record at a time."
+            f"{name} is or holds a masked array, and what is behind the mask is not to be read; give "
+            "value.compressed() or value.filled(...), by a rule that looks at one record at a time."
         )
     try:
         return np.array(value, dtype=object) if isinstance(value, list | tuple) else np.asarray(value)
