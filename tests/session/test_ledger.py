@@ -612,6 +612,8 @@ class TestPasswords:
         "  postgresql://ana:QQQQWWWW@127.0.0.1:1/db",
         "postgresql://ana:QQQQ\0WWWW@127.0.0.1:1/db",
         "postgresql://ana:QQQQ\ud800WWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ%E9WWWW@127.0.0.1:1/db",
+        "PASSWORD=QQQQWWWW host=127.0.0.1",
         b"postgresql://ana:QQQQWWWW@127.0.0.1:1/db",
         ["postgresql://ana:QQQQWWWW@127.0.0.1:1/db"],
     )

@@ -27,7 +27,7 @@ _WORDS = (
     r"(host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslpassword|options|application_name)"
 )
 _TELLING = r"(host|hostaddr|dbname|password|service|sslpassword)"
-_PAIRS = re.compile(rf"(?=\s*{_WORDS}\s*=)(.*\s)?{_TELLING}\s*=.*", re.DOTALL)
+_PAIRS = re.compile(rf"(?=\s*{_WORDS}\s*=)(.*\s)?{_TELLING}\s*=.*", re.DOTALL | re.IGNORECASE)
 _NEARLY = re.compile(r"\s*postgres(ql)?\s*:", re.IGNORECASE)
 _HOST = re.compile(r"[A-Za-z0-9._:/-]+")
 _DATABASE = re.compile(r"[\w .-]+")
@@ -63,7 +63,7 @@ def read_address(text: str) -> Address:
         )
     try:
         parts = {word: str(value) for word, value in conninfo_to_dict(text).items() if value is not None}
-    except Error:
+    except (Error, UnicodeError):  # a password may be percent-encoded in another alphabet than UTF-8
         parts = {}
     if not parts and text not in SCHEMES:
         # Outside the handler: what libpq says quotes the address, and must not hang on to this as its context.
