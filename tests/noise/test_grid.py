@@ -89,6 +89,22 @@ class TestToUnits:
         assert Grid(2.0**-40, bounds=(0, 1)).to_units([1e300, -1e300]).dtype == np.int64
         assert Grid(1, bounds=(-5, 5)).to_units([2**80, -(2**80)]).tolist() == [5, -5]
 
+    @pytest.mark.parametrize("kind", ["i1", "u1", "i4", "i8", "u8"])
+    def test_whole_numbers_within_bounds_go_by_the_bounds(
+        self, kind: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """And not by the largest of them, which would show in the time it takes."""
+        widest = np.iinfo(kind)
+        values = np.array([widest.min, 0, 1, 3, widest.max], dtype=kind)
+        for granularity in (2.0**-30, 1, 4, Fraction(1, 3)):
+            for bounds in ((-3, 10), (2.5, 2.6), (-9, -5), (300, 400)):
+                grid = Grid(granularity, bounds=bounds)
+                expected = [unit(min(max(int(x), Fraction(bounds[0])), Fraction(bounds[1])), grid.granularity)
+                            for x in values]  # fmt: skip
+                with monkeypatch.context() as patched:
+                    patched.delattr(Grid, "_by_fractions")
+                    assert [int(k) for k in grid.to_units(values)] == expected
+
     def test_shapes(self) -> None:
         grid = Grid(0.5)
         assert type(grid.to_units(3)) is int

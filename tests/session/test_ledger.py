@@ -610,12 +610,18 @@ class TestPasswords:
         "host=127.0.0.1 port=1 password=QQQQ WWWW",
         "password = QQQQWWWW",
         "  postgresql://ana:QQQQWWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ\0WWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ\ud800WWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ%E9WWWW@127.0.0.1:1/db",
+        "PASSWORD=QQQQWWWW host=127.0.0.1",
+        b"postgresql://ana:QQQQWWWW@127.0.0.1:1/db",
+        ["postgresql://ana:QQQQWWWW@127.0.0.1:1/db"],
     )
 
     @pytest.mark.parametrize("address", ADDRESSES)
     @pytest.mark.parametrize("use", [Ledger.open, verify], ids=["open", "verify"])
     def test_no_piece_is_shown(
-        self, address: str, use: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, address: object, use: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
         with pytest.raises((LedgerError, InvalidParameter)) as caught:

@@ -21,7 +21,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
-from dalenius.core.arrays import Reals
+from dalenius.core.arrays import Reals, unmasked
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
 from dalenius.mechanisms.mechanism import Neighbours
@@ -59,7 +59,7 @@ class Rows:
 
     def gram(self, data: Any) -> Reals:
         """Rows are clipped, and rounded towards 0 to whole numbers of 2^-18; what is no number makes a row of zeros."""
-        table = np.asarray(data)
+        table = np.asarray(unmasked(data))
         if table.ndim != 2 or table.shape[1] != self.columns or table.dtype.kind not in "biuf":
             raise InvalidParameter.of(
                 "value", f"the value must be a table of numbers with {self.columns} columns."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import partial
 
 from dalenius.calculus.belief import belief
@@ -74,7 +75,10 @@ class Meaning(Views):
         >>> round(dp.losses.pure(1.0).power(0.01), 6)
         0.027183
         """
-        return 1.0 - self.tradeoff(checks.probability("level", level))
+        level = checks.probability("level", level)
+        if level == 0.0:  # beside 1 a small chance to be revealed would vanish
+            return self.delta_at_infinity()
+        return checks.float_up(1 - Fraction(self.tradeoff(level)))
 
     def auc_bounds(self) -> Bounds:
         """Certified (lower, upper) bounds on the area under the best attack's curve of true against false alarms.

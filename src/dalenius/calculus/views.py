@@ -284,7 +284,8 @@ class Views(ABC):
         """
         alpha = checks.probability("alpha", alpha)
         if alpha == 0.0:
-            return max(0.0, 1.0 - self.delta_at_infinity())
+            revealed = self.delta_at_infinity()
+            return max(0.0, math.nextafter(1.0 - revealed, 0.0) if revealed else 1.0)
         return tradeoff_from_profile(self.delta, alpha, max(side.largest for side in self.directions))
 
     def delta_at_infinity(self) -> float:

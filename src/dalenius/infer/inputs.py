@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.arrays import Bools, Ints, Reals
+from dalenius.core.arrays import Bools, Ints, Reals, unmasked
 from dalenius.core.checks import shown
 from dalenius.core.quiet import quiet
 from dalenius.errors import InvalidParameter
@@ -172,8 +172,7 @@ def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals
 def _array(values: Any, what: str) -> Any:
     """As an array; what is masked is missing."""
     try:
-        if isinstance(values, np.ma.MaskedArray):
-            return np.ma.filled(values.astype(object), np.nan)
+        values = unmasked(values)
         return np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
     except Exception:
         raise InvalidParameter.of(what, f"{what} must be a table: rows of the same length.") from None

@@ -16,7 +16,7 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import REPLACE_ONE
-from dalenius.core.arrays import Ints, Reals
+from dalenius.core.arrays import Ints, Reals, unmasked
 from dalenius.errors import InvalidParameter
 from dalenius.local.best import promise
 from dalenius.local.frequencies import Frequencies
@@ -208,7 +208,7 @@ class _Texts:
         return self.length * self._each
 
     def digits(self, values: Any) -> Digits:
-        texts = values if isinstance(values, list | tuple) else np.asarray(values).ravel().tolist()
+        texts = values if isinstance(values, list | tuple) else np.asarray(unmasked(values)).ravel().tolist()
         if not texts or not all(isinstance(text, str) for text in texts):
             raise InvalidParameter.of("values", "values must be a list of texts; there must be at least one.")
         places = {letter: place for place, letter in enumerate(self.alphabet, 1)}

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core import checks
-from dalenius.core.arrays import Ints
+from dalenius.core.arrays import Ints, unmasked
 from dalenius.errors import InvalidParameter
 from dalenius.local.best import best, promise
 from dalenius.local.frequencies import Frequencies
@@ -112,7 +112,9 @@ def _codes(values: Any, names: tuple[Any, ...]) -> Ints:
     """The place of each value among the categories."""
     places = {name: place for place, name in enumerate(names)}
     try:
-        listed = np.asarray(values).tolist() if not isinstance(values, list | tuple) else list(values)
+        listed = (
+            np.asarray(unmasked(values)).tolist() if not isinstance(values, list | tuple) else list(values)
+        )
         codes = [places[value] for value in listed]
     except (KeyError, TypeError, ValueError):
         codes = []

@@ -255,11 +255,21 @@ class Grid:
 
     def _integers(self, values: Array) -> Array:
         a, b = self.granularity.numerator, self.granularity.denominator
+        if self.bounds is not None:
+            # As for floats; and the bounds say how it is worked out, not the largest value.
+            widest = np.iinfo(values.dtype)
+            low, high = (
+                max(widest.min, min(widest.max, end))
+                for end in (math.floor(self.bounds[0]), math.ceil(self.bounds[1]))
+            )
+            values, largest = np.clip(values, low, high), max(abs(low), abs(high))
+        else:
+            largest = max(abs(int(values.max())), abs(int(values.min()))) if values.size else 0
         # floor(x b / a + 1/2) = floor((2 x b + a) / (2 a)), in 64 bits where nothing can wrap
-        largest = max(abs(int(values.max())), abs(int(values.min()))) if values.size else 0
+        if a == 1 and largest * b < LARGEST:
+            return np.asarray(values.astype(np.int64) * b)
         if 2 * largest * b + a < LARGEST and 2 * a < LARGEST:
-            whole = values.astype(np.int64)
-            return whole if a == b else (2 * b * whole + a) // (2 * a)
+            return np.asarray((2 * b * values.astype(np.int64) + a) // (2 * a))
         return self._by_fractions(values.astype(object))
 
     def _floats(self, values: Reals) -> Array:

@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from dalenius.core import checks
-from dalenius.core.arrays import Array
+from dalenius.core.arrays import Array, has_mask
 from dalenius.errors import InvalidParameter
 
 Size = SupportsIndex | tuple[SupportsIndex, ...] | None
@@ -72,8 +72,10 @@ def shape_of(size: Size) -> tuple[int, ...]:
 
 def as_array(name: str, values: object) -> Array:
     """Whatever NumPy makes of it. Never repeats a value back."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise InvalidParameter(f"{name} is a masked array; what is behind the mask is not to be read.")
+    if has_mask(values):
+        raise InvalidParameter(
+            f"{name} is or holds a masked array; what is behind the mask is not to be read."
+        )
     try:
         return np.asarray(values)
     except Exception:

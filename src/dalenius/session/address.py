@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from dalenius.errors import InvalidParameter
+from dalenius.tables.engines.place import is_plain
 
 SCHEMES = ("postgresql://", "postgres://")
 UNNAMED = "PostgreSQL"
@@ -26,7 +27,7 @@ _WORDS = (
     r"(host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslpassword|options|application_name)"
 )
 _TELLING = r"(host|hostaddr|dbname|password|service|sslpassword)"
-_PAIRS = re.compile(rf"(?=\s*{_WORDS}\s*=)(.*\s)?{_TELLING}\s*=.*", re.DOTALL)
+_PAIRS = re.compile(rf"(?=\s*{_WORDS}\s*=)(.*\s)?{_TELLING}\s*=.*", re.DOTALL | re.IGNORECASE)
 _NEARLY = re.compile(r"\s*postgres(ql)?\s*:", re.IGNORECASE)
 _HOST = re.compile(r"[A-Za-z0-9._:/-]+")
 _DATABASE = re.compile(r"[\w .-]+")
@@ -62,19 +63,13 @@ def read_address(text: str) -> Address:
         )
     try:
         parts = {word: str(value) for word, value in conninfo_to_dict(text).items() if value is not None}
-    except Error:
+    except (Error, UnicodeError):  # a password may be percent-encoded in another alphabet than UTF-8
         parts = {}
     if not parts and text not in SCHEMES:
         # Outside the handler: what libpq says quotes the address, and must not hang on to this as its context.
         raise InvalidParameter(f"the ledger's URL is not one that PostgreSQL understands; {WRITE}")
-    shown = _label(parts) if not url or _is_plain(text) else UNNAMED
+    shown = _label(parts) if not url or is_plain(text) else UNNAMED
     return Address(text, shown, "postgresql " + repr(sorted(_whereabouts(parts).items())))
-
-
-def _is_plain(url: str) -> bool:
-    """Whether there is one way to read it: at most one @, in front of the first slash."""
-    rest = url.partition("://")[2]
-    return "@" not in rest.partition("/")[2] and rest.partition("/")[0].count("@") <= 1
 
 
 def _whereabouts(parts: dict[str, str]) -> dict[str, str]:

@@ -53,8 +53,12 @@ def place_text(where: object) -> str:
     text = os.fspath(where) if isinstance(where, str | os.PathLike) else None
     if not isinstance(text, str) or not text.strip():
         raise InvalidParameter(
-            f"the ledger is {where!r}; it must be a path, a postgresql:// URL, or an opened dp.Ledger."
+            f"the ledger is of type {type(where).__name__}, or empty; it must be a path, a postgresql:// URL, or an "
+            "opened dp.Ledger."
         )
     if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise InvalidParameter(f"the ledger's name {text!r} holds a character that no file's name can hold.")
+        # It is not shown: it may be an address with a password in it.
+        raise InvalidParameter(
+            "the ledger's name holds a character that no name of a file or a server can hold."
+        )
     return text

@@ -84,3 +84,8 @@ def test_refusals() -> None:
             wrong()
     with pytest.raises(TooLittleNoise):
         losses.discrete_gaussian_vector(1e-6, 4)
+
+
+def test_the_end_of_the_table_below_is_no_lower_bound() -> None:
+    """What lies beyond it need not have so large a loss: 5e-300 of the law was said to be delta at every epsilon."""
+    assert losses.discrete_gaussian_vector(500.0, 3).delta_bounds(40.0).lower == 0.0

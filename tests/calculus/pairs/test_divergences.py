@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import flint
@@ -298,6 +299,42 @@ def test_delta_at_infinity() -> None:
         found = loss.delta_at_infinity()
         assert found >= float((1 - finite).lower()), parts
         assert found <= float((1 - finite).upper()) * (1 + 1e-14), parts
+
+
+def test_delta_at_infinity_of_samples() -> None:
+    """A product of two floats is seldom one: it is rounded up, and the lower end is not above it."""
+    rng = np.random.default_rng(9)
+    for _ in range(POINTS // 10):
+        delta, rate = _spread(rng, 1e-25, 0.5), _spread(rng, 1e-5, 0.99)
+        m, n = int(rng.integers(1, 50)), int(rng.integers(50, 500))
+        p = rng.dirichlet(np.ones(4)) * 0.5
+        shown = sum(map(Fraction, p.tolist()), Fraction(0))
+        whole = L.approx(0.1, delta), L.approx(0.1, delta, adjacency=dp.REPLACE_ONE)
+        found = (
+            (L.from_pair([*p, 1 - p.sum()], [0, 0, 0, 0, 1]), shown),
+            (L.poisson_sampled(whole[0], rate), Fraction(rate) * Fraction(delta)),
+            (L.cp(whole[1], rate), Fraction(rate) * Fraction(delta)),
+            (L.sampled_without_replacement(whole[1], m, n), Fraction(m, n) * Fraction(delta)),
+        )
+        for loss, truth in found:
+            assert truth <= Fraction(loss.delta_at_infinity()) <= truth * (1 + Fraction(1, 10**14)), loss
+            bounds = loss.delta_bounds(500.0)
+            assert Fraction(bounds.lower) <= truth <= Fraction(bounds.upper)
+        proof = found[1][0].delta_bounds(500.0, "proof")
+        assert Fraction(proof.lower) <= found[1][1] <= Fraction(proof.upper)
+
+
+def test_what_is_revealed_without_an_alarm() -> None:
+    """At level 0 the power is delta at infinity, and what is left to a test is rounded down."""
+    rng = np.random.default_rng(8)
+    for _ in range(POINTS // 10):
+        delta = _spread(rng, 1e-40, 0.9)
+        loss = L.approx(_spread(rng, 1e-6, 5), delta)
+        assert loss.power(0.0) >= delta
+        assert loss.power(0.0) <= delta * (1 + 1e-14)
+        assert arb(loss.tradeoff(0.0)) <= 1 - arb(delta)
+        level = _spread(rng, 1e-30, 0.5)
+        assert arb(loss.power(level)) >= 1 - arb(loss.tradeoff(level))
 
 
 def test_a_small_delta_is_not_none() -> None:

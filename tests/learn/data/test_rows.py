@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +12,9 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
+from dalenius.adaptive.principal_components import Rows
 from dalenius.errors import InvalidParameter
+from dalenius.infer import inputs
 from dalenius.learn.data.rows import factors, matrix, one_each, products, records, same
 from dalenius.learn.data.targets import numbers
 from dalenius.learn.numerics.exact_sums import ExactSums
@@ -35,6 +38,24 @@ def test_in_labels_targets_and_rows(odd: Any) -> None:
     found = matrix(table)
     assert found[0].tolist() == [1.0, 2.0]
     assert isinstance(odd, bytes) or not np.isfinite(found[1, 1])
+
+
+def test_what_is_masked_is_not_read() -> None:
+    """One array, or a list of them; and where rows are refused and not left out."""
+    table = np.ma.array([[1.0, 2.0], [3.0, 12345.0]], mask=[[False, False], [False, True]])
+    for given in (table, list(table), [[1.0, 2.0], [3.0, np.ma.masked]]):
+        for read in (matrix(given), inputs.matrix(given)[0]):
+            assert np.array_equal(read, [[1.0, 2.0], [3.0, np.nan]], equal_nan=True)
+    assert np.array_equal(numbers(np.ma.array([1, 2], mask=[0, 1]), 2), [1.0, np.nan], equal_nan=True)
+    assert same(one_each(np.ma.array(["a", "a"], mask=[0, 1]), 2), "a").tolist() == [True, False]
+    answers = np.ma.array(["a", "b"], mask=[0, 1])
+    refused: list[Callable[[], Any]] = [
+        lambda: dp.local.histogram(answers, dp.PureDP(1.0), categories=["a", "b"]),
+        lambda: Rows(1.0, 2).gram(table),
+    ]
+    for call in refused:
+        with pytest.raises(InvalidParameter):
+            call()
 
 
 def test_in_frames_with_missing_values() -> None:

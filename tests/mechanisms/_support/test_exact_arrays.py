@@ -65,6 +65,7 @@ class TestMissing:
     @pytest.mark.parametrize(
         "given",
         [np.ma.array([1, 2], mask=[True, False]), np.ma.array([1.0, 2.0]), [[1], [1, 2]], [1, [2]], [1, None],
+         [np.ma.array([1, 2], mask=[True, False])], (([np.ma.array([1.0])],),), [1, np.ma.masked],
          pd.array([1, None], dtype="Int64"), pd.Series([1, None], dtype="Int64"), [pd.NA], pd.NaT, {1: 2},
          [Decimal(1)], np.array([np.datetime64("2020-01-01")]), np.array(["a"]), {1}, object()],
         ids=lambda x: type(x).__name__,

@@ -135,6 +135,19 @@ def test_a_password_is_not_told() -> None:
     with pytest.raises(SourceError, match=r"no connection to PostgreSQL at 127\.0\.0\.1") as caught:
         Source.open("postgresql://me:hunter2@127.0.0.1:1/db", table="t")
     assert "hunter2" not in repr(caught.value) + str(caught.value.__context__)
+    for address in (
+        "host=127.0.0.1 port=1 user=me password=QQQWWW",
+        "postgresql:/me:QQQWWW@127.0.0.1:1/db",
+        "me:QQQWWW@127.0.0.1:1/db",
+        "postgresql://me:x@QQQ/WWW@127.0.0.1:1/db",
+        "postgresql://me:QQQ@WWW@127.0.0.1:1/db",
+        "postgresql://me:QQQ\0WWW@127.0.0.1:1/db",
+    ):
+        with pytest.raises(SourceError) as caught:
+            Source.open(address, table="t")
+        shown = f"{caught.value} {caught.value.__context__}".upper()
+        assert "QQQ" not in shown
+        assert "WWW" not in shown
 
 
 def test_unknown_tables(tmp_path: Path, postgres_server: PostgresServer) -> None:

@@ -13,6 +13,7 @@ from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.arrays import unmasked
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import gaussian
@@ -113,7 +114,7 @@ class GNMax(Mechanism):
 
     def counts(self, value: Any) -> Counts:
         """Votes as whole numbers, once their shape and their sums are checked."""
-        counts = np.asarray(value)
+        counts = np.asarray(unmasked(value))
         if counts.dtype.kind not in "iu" or counts.shape != (self.queries, self.classes):
             raise InvalidParameter(
                 f"votes must be whole numbers, {self.queries} rows of {self.classes} classes; a row per query."

@@ -14,6 +14,7 @@ from dalenius.adaptive.statistics.statistic import Statistic
 from dalenius.adaptive.statistics.windows import last_distance
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.arrays import unmasked
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Neighbours
 from dalenius.mechanisms.quantile import checked_level
@@ -142,7 +143,7 @@ class BinnedQuantile(Statistic[Counted]):
         return float(self.size - 1) * (1 if self.by_halves else 2)
 
     def prepared(self, values: Any) -> Counted:
-        counts = np.asarray(values)
+        counts = np.asarray(unmasked(values))
         if counts.shape != (self.size,) or counts.dtype.kind not in "iu":
             raise InvalidParameter.of(
                 "value", f"the value must be {self.size} whole numbers: how many rows are in each bin."

@@ -97,15 +97,16 @@ class Sum:
 
         Each logarithm, product and partial sum is rounded; expm1 passes on no more than its argument's error.
         """
-        shown = [(pair.infinite, n) for pair, n in self.terms if pair.infinite > 0.0]
-        if any(p >= 1.0 for p, _ in shown):
+        shown = [(pair.infinite_bounds, n) for pair, n in self.terms if pair.infinite > 0.0]
+        if any(bounds.upper >= 1.0 for bounds, _ in shown):
             return Bounds(1.0, 1.0)
-        if not shown or (len(shown) == 1 and shown[0][1] == 1):
-            exact = shown[0][0] if shown else 0.0
-            return Bounds(exact, exact)
-        value = -math.expm1(sum(n * math.log1p(-p) for p, n in shown))
-        off = UNIT * (16 + 4 * len(shown)) * value
-        return Bounds(max(0.0, math.nextafter(value - off, 0.0)), min(1.0, math.nextafter(value + off, 2.0)))
+        if not shown:
+            return Bounds(0.0, 0.0)
+        if len(shown) == 1 and shown[0][1] == 1:
+            return shown[0][0]
+        low, high = (-math.expm1(sum(n * math.log1p(-ends[k]) for ends, n in shown)) for k in (0, 1))
+        off = UNIT * (16 + 4 * len(shown)) * high
+        return Bounds(max(0.0, math.nextafter(low - off, 0.0)), min(1.0, math.nextafter(high + off, 2.0)))
 
     @cached_property
     def largest(self) -> float:
@@ -135,8 +136,10 @@ class Sum:
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds on the hockey-stick divergence of order exp(epsilon)."""
         if not self.terms:
-            gap = -math.expm1(epsilon) if epsilon < 0 else 0.0
-            return Bounds(gap, gap)
+            if epsilon >= 0.0:
+                return Bounds(0.0, 0.0)
+            gap = -math.expm1(epsilon)  # an ulp off, perhaps
+            return Bounds(math.nextafter(gap, 0.0), min(1.0, math.nextafter(gap, 2.0)))
         if engine == "proof":
             from dalenius.calculus.engines import proof
 
@@ -502,7 +505,7 @@ class Direction:
             upper = min(upper, self._renyi_bound(epsilon, engine))
         known = both if both is not None and self.lower is self.upper else self.lower.delta(epsilon, engine)
         lower, tail = known.lower, self.lower.infinite
-        if self._is_tail and lower < ROUNDED_AWAY * tail:  # its losses need not be above epsilon
+        if self._floor_is_tail and lower < ROUNDED_AWAY * tail:  # its losses need not be above epsilon
             lower = max(0.0, math.nextafter(lower - tail, 0.0))
         # Either end is certain by itself: where roundings made them cross, the truth is between them.
         return Bounds(min(lower, upper), max(lower, upper))
@@ -575,7 +578,7 @@ class Direction:
             upper = self._by_divergences(delta) if self._is_tail else math.inf
         else:
             upper = least_epsilon(evaluate, delta, guess, self.largest, "upper")
-        if self.lower.infinite > delta and not self._is_tail:
+        if self.lower.infinite > delta and not self._floor_is_tail:
             lower = math.inf
         else:
             start = (upper, guess[1]) if math.isfinite(upper) else guess
@@ -586,6 +589,11 @@ class Direction:
     def _is_tail(self) -> bool:
         """Whether what counts as an infinite loss is the end of a table, and divergences tell more."""
         return self.infinite > 0.0 and not self._reveals
+
+    @cached_property
+    def _floor_is_tail(self) -> bool:
+        """The same of what is known from below, which may be a table where the rest is not."""
+        return self.lower.infinite > 0.0 and not divergences.reveals(self.lower.terms)
 
     @cached_property
     def revealed(self) -> float:

@@ -62,7 +62,7 @@ def _flint() -> Any:
 
 
 def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
-    finite = ((1 - flint.arb(pair.infinite)) ** n for pair, n in terms.terms)
+    finite = ((1 - _between(flint, pair.infinite_bounds)) ** n for pair, n in terms.terms)
     infinite = 1 - math.prod(finite, start=flint.arb(1))
     if epsilon >= terms.largest or terms.infinite == 1.0:
         return _floats(infinite)
@@ -201,6 +201,11 @@ def _on_lattice(flint: Any, terms: Terms, epsilon: float) -> Ball:
         if not excess < 0:
             total += p * (1 - (-excess).exp()).max(arb(0)) if not excess > 0 else p * (1 - (-excess).exp())
     return total
+
+
+def _between(flint: Any, bounds: Bounds) -> Ball:
+    """The ball of all numbers between two floats."""
+    return flint.arb(bounds.lower).union(flint.arb(bounds.upper))
 
 
 def _floats(ball: Ball) -> Bounds:

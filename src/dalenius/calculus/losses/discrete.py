@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -327,5 +328,5 @@ def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
     blur = 2 * UNIT * float(rounding.max(initial=0.0)) + lack
     values, where = np.unique(loss, return_inverse=True)
     merged = np.bincount(where, weights=mass, minlength=len(values))
-    infinite = float(p[(p > 0) & (q == 0)].sum())
+    infinite = checks.float_up(sum(map(Fraction, p[(p > 0) & (q == 0)].tolist()), Fraction(0)))
     return Atoms(values, merged, infinite, slack=8 * UNIT + lack, blur=blur)

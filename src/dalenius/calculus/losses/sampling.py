@@ -197,7 +197,7 @@ def sampled_without_replacement(loss: Loss, m: int, n: int) -> Loss:
         raise InvalidParameter(
             f"m is {m} and n is {n}; one cannot draw more records than there are. Check the order (m, n)."
         )
-    result = cp(checked(loss, "sampled_without_replacement"), m / n)
+    result = cp(checked(loss, "sampled_without_replacement"), checks.ratio_up(m, n))
     if result is loss or not result.terms_remove:
         return result
     terms = result.terms_remove

@@ -166,7 +166,7 @@ class Atoms(Pair):
 
     def delta(self, epsilon: float) -> Bounds:
         if epsilon >= self.largest:
-            return Bounds(self.infinite, self.infinite)
+            return self.infinite_bounds
         # A loss that may be this far off moves 1 - exp(epsilon - loss) by at most as much, and may be above
         # epsilon where this one is not.
         shaky = 2 * UNIT * (np.abs(self.loss) + abs(epsilon)) + 2 * self.blur
@@ -278,7 +278,8 @@ class Atoms(Pair):
         blur += 4 * UNIT * abs(rest) * (missing > 0)
         mass = np.append((1 - rate) * q + rate * self.mass, (1 - rate) * missing)
         order = np.argsort(value, kind="stable")
-        return Atoms(value[order], mass[order], rate * self.infinite, slack=slack, blur=blur)
+        infinite = float_up(Fraction(rate) * Fraction(self.infinite))
+        return Atoms(value[order], mass[order], infinite, slack=slack, blur=blur)
 
     def mirrored(self) -> Atoms:
         up = self.loss > 0

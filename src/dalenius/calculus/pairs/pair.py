@@ -140,7 +140,12 @@ class Pair(ABC):
     """What the engines need to know of one ordered pair. Implementations are frozen and hashable."""
 
     infinite: float = 0.0
-    """P-mass of the event L = +inf."""
+    """P-mass of the event L = +inf, rounded up by a few units in its last place at most."""
+
+    @property
+    def infinite_bounds(self) -> Bounds:
+        """What that mass surely is between."""
+        return Bounds(self.infinite * (1 - 64 * UNIT), self.infinite)
 
     blur: float = 0.0
     """Error of the finitely many places where L has atoms, beyond a rounding or two."""

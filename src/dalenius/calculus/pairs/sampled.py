@@ -37,7 +37,7 @@ class SampledPair(Pair):
 
     @property
     def infinite(self) -> float:  # type: ignore[override]
-        return 0.0 if self.added else self.rate * self.base.infinite
+        return 0.0 if self.added else float_up(Fraction(self.rate) * Fraction(self.base.infinite))
 
     @property
     def largest(self) -> float:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_feature_names
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.core.arrays import unmasked
 from dalenius.core.quiet import quiet
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_norm
@@ -117,6 +118,7 @@ NOT_NUMBERS = ("str", "cat", "date", "time", "period", "interval")
 
 def matrix(values: Any, columns: int | None = None, model: str = "this model") -> Reals:
     """A two-dimensional array of floats; its shape and its types are public, its values are not spoken of."""
+    values = unmasked(values)
     if hasattr(values, "toarray"):
         raise InvalidParameter("X is a sparse matrix, which is not supported; pass X.toarray().")
     kinds = [str(kind).lower() for kind in values.dtypes] if hasattr(values, "columns") else []
@@ -190,6 +192,7 @@ def one_each(values: Any, rows: int) -> Any:
     """Labels or targets, one per row."""
     if values is None:
         raise InvalidParameter("y is None; this estimator requires y to be passed, but the target y is None.")
+    values = unmasked(values)
     labels = np.asarray(values) if hasattr(values, "__array__") else listed(values)
     if labels.shape == (rows, 1):
         warnings.warn(

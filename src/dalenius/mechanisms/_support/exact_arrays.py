@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dalenius.core.arrays import Array
+from dalenius.core.arrays import Array, has_mask
 from dalenius.errors import InvalidParameter
 
 Numbers = Array
@@ -55,10 +55,10 @@ def array_of(value: object, name: str) -> Array:
     """Whatever NumPy makes of it, if that is an array; no value decides and no error of NumPy shows."""
     if value is None or isinstance(value, bool | np.bool_ | str | bytes | bytearray | complex):
         raise InvalidParameter(f"{name} is of type {type(value).__name__}; it must be a number or an array.")
-    if isinstance(value, np.ma.MaskedArray):
+    if has_mask(value):
         raise InvalidParameter(
-            f"{name} is a masked array, and what is behind the mask is not to be read; give value.compressed() "
-            "or value.filled(...), by a rule that looks at one record at a time."
+            f"{name} is or holds a masked array, and what is behind the mask is not to be read; give "
+            "value.compressed() or value.filled(...), by a rule that looks at one record at a time."
         )
     try:
         return np.array(value, dtype=object) if isinstance(value, list | tuple) else np.asarray(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,14 @@ def engine_for(data: Any) -> Engine:
     hint = (
         "" if read is None else f" Or read it yourself: dp.Session(pandas.{read}({text!r}), name=..., ...)."
     )
+    if LIKE_AN_ADDRESS.search(text):  # in which a password may stand
+        raise SourceError(
+            f"what is given is neither the name of a file nor an address that is known; {give()}."
+        )
     raise SourceError(f"{text!r} does not end like a CSV, Parquet, DuckDB or SQLite file; {give()}.{hint}")
+
+
+LIKE_AN_ADDRESS = re.compile("@|password|postgres", re.IGNORECASE)
 
 
 READ_BY_PANDAS = {

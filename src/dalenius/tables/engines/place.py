@@ -220,6 +220,15 @@ def local(text: str) -> str:
     return re.sub(r"^file://(localhost(?=/))?", "", text)
 
 
+def is_plain(url: str) -> bool:
+    """Whether there is one way to read it: at most one @, in front of the first slash.
+
+    Of a password that holds these signs as they are, a piece would be taken for the host.
+    """
+    front, _, rest = url.partition("://")[2].partition("/")
+    return "@" not in rest and front.count("@") <= 1
+
+
 def shown(text: str) -> str:
     """A path, or an address without who asks: users, passwords, keys and tokens are left out."""
     if not is_address(text):

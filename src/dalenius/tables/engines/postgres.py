@@ -28,7 +28,7 @@ from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.engine import Engine, wide_sum
 from dalenius.tables.engines.fences import fenced
 from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
-from dalenius.tables.engines.place import Place, plain_name
+from dalenius.tables.engines.place import Place, is_plain, plain_name
 from dalenius.tables.engines.search_path import found, no_function_is_hidden, schema_of
 from dalenius.tables.facts.dates import Span
 from dalenius.tables.facts.kinds import CLEAN, LONGEST_TEXT, MOST, MOST_ITEMS, Kind
@@ -120,9 +120,8 @@ class Postgres(Engine):
         except psycopg.Error:
             connection = None
         if connection is None:  # no chained exception: the address may hold a password
-            raise SourceError(
-                f"no connection to PostgreSQL at {urlsplit(address).hostname}; check address and password."
-            )
+            at = f" at {urlsplit(address).hostname}" if is_plain(address) else ""
+            raise SourceError(f"no connection to PostgreSQL{at}; check address and password.")
         return _own(connection)
 
     def place(self, data: Any, table: str | None) -> Place:
