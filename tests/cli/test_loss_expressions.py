@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 import sys
 
 import pytest
@@ -81,6 +82,21 @@ MEANINGS = {
         L.gaussian(1.0, adjacency=dp.REPLACE_ONE), 5, 50
     ),
     "poisson_sampled_group(1, 0.01, 3)": L.poisson_sampled_group(1.0, 0.01, 3),
+    "matrix_gaussian(2, [[1, 0], [-0.5, 1]], 2, epoch=2)": L.matrix_gaussian(
+        2.0, [[1, 0], [-0.5, 1]], 2, epoch=2
+    ),
+    "best_of(pure(0.5), 10)": L.best_of(L.pure(0.5), 10.0),
+    "best_of(10, pure(0.5), shape=0)": L.best_of(L.pure(0.5), 10.0, 0.0),
+    "best_of_poisson(gdp(0.5), 20)": L.best_of_poisson(L.gdp(0.5), 20.0),
+    "best_of_binomial(gdp(0.5), 200, 0.1)": L.best_of_binomial(L.gdp(0.5), 200, 0.1),
+    "shuffled(rr(1, replace_one), 1000)": L.shuffled(
+        L.randomized_response(1.0, adjacency=dp.REPLACE_ONE), 1000
+    ),
+    "skellam(9, 2)": L.skellam(9.0, 2),
+    "skellam_vector(100, 10, 60)": L.skellam_vector(100.0, 10.0, 60.0),
+    "discrete_gaussian_sum(2, 10, 3, dimension=4)": L.discrete_gaussian_sum(2.0, 10, 3.0, 4),
+    "discrete_gaussian_vector(5, 3)": L.discrete_gaussian_vector(5.0, 3),
+    "staircase(1, 0.4)": L.staircase(1.0, 0.4),
     "to_replace_one(gdp(1))": L.to_replace_one(L.gdp(1.0)),
     "to_adjacency(gdp(1), replace_one)": L.to_replace_one(L.gdp(1.0)),
     "laplace(1) + gdp(1) * 3": L.laplace(1) + L.gdp(1) * 3,
@@ -92,6 +108,13 @@ MEANINGS = {
 @pytest.mark.parametrize("text", MEANINGS)
 def test_means_the_python_call(text: str) -> None:
     assert read_loss(text) == MEANINGS[text]
+    if not text.startswith("from_pair") and "* 0" not in text:
+        assert read_loss(MEANINGS[text].expression) == MEANINGS[text]
+
+
+def test_every_word_is_tried() -> None:
+    tried = {name for text in MEANINGS for name in re.findall(r"(\w+)\(", text)}
+    assert set(forms()) <= tried
 
 
 def test_the_issue_example() -> None:
@@ -100,7 +123,7 @@ def test_the_issue_example() -> None:
     assert read_loss(loss.expression) == loss
 
 
-REFUSED = ("Loss", "from_dp_accounting", "from_json", "from_tradeoff", "matrix_gaussian", "rdp", "total")
+REFUSED = ("Loss", "from_dp_accounting", "from_json", "from_tradeoff", "rdp", "total")
 
 
 def test_every_public_constructor_is_written_or_refused_with_a_reason() -> None:
@@ -148,6 +171,11 @@ def test_refused_names_say_why(name: str) -> None:
         ("gaussian()", "lacks sigma", "gaussian()"),
         ("laplace(gdp(1))", "takes no such argument", "gdp(1)"),
         ("laplace([1])", "takes no such argument", "[1]"),
+        ("matrix_gaussian(1, [1, 2])", "takes no such argument", "[1, 2]"),
+        ("matrix_gaussian(1, strategy=[1, 2])", "must be a matrix such as", "strategy=[1, 2]"),
+        ("matrix_gaussian(1, [[1], [1, 2]])", "must be a matrix of numbers", "[[1], [1, 2]]"),
+        ("matrix_gaussian(1, [[[1]]])", "a number is expected", "[1]"),
+        ("from_pair([[1]], [[1]])", "takes no such argument", "[[1]]"),
         ("laplace(1, 2, 3)", "one argument too many", "3"),
         ("laplace(1, scale=2)", "scale is given twice", "scale=2"),
         ("parallel(losses=gdp(1))", "no parameter", "losses=gdp(1)"),

@@ -1,7 +1,7 @@
 """Losses as text: `poisson(0.01, gaussian(1.0)) * 10000 + laplace(2)`.
 
 Python's parser reads the text, and nothing is ever handed to `eval`: of Python's grammar only sums, products with whole
-numbers, calls of the functions of `dalenius.losses`, numbers, lists of numbers and bare words are accepted. Which
+numbers, calls of the functions of `dalenius.losses`, numbers, lists of numbers, matrices and bare words are accepted. Which
 parameters there are, and of what sort, is read from the signatures of those functions.
 """
 
@@ -50,6 +50,7 @@ SORTS = {
     "Loss": "a loss",
     "Sequence[float]": "a list of numbers such as [0.9, 0.1]",
     "Sequence[float] | None": "a list of numbers such as [0.9, 0.1]",
+    "Matrix": "a matrix such as [[1, 0], [0.5, 1]]",
     "Adjacency": "add_remove or replace_one",
 }
 """What may be written for a parameter, by its annotation. A function with any other parameter exists in Python only."""
@@ -284,7 +285,7 @@ class _Evaluator:
     def _value(self, parameter: inspect.Parameter, node: ast.expr) -> Any:
         sort = SORTS[_annotation(parameter)]
         if isinstance(node, ast.List):
-            return [self._number(item) for item in node.elts]
+            return [self._items(item) for item in node.elts]
         if isinstance(node, ast.Name) and node.id.lower() in ADJACENCIES:
             return ADJACENCIES[node.id.lower()]
         if sort == "a loss":
@@ -298,6 +299,12 @@ class _Evaluator:
         if sort == "a whole number" and abs(value) > most:
             raise self.error(f"{parameter.name} is {exact(value)}; at most {exact(most)} is accepted.", node)
         return value
+
+    def _items(self, node: ast.expr) -> Any:
+        """An entry of a list, or a row of a matrix."""
+        return (
+            [self._number(item) for item in node.elts] if isinstance(node, ast.List) else self._number(node)
+        )
 
     def _number(self, node: ast.expr) -> int | float:
         negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
@@ -368,7 +375,8 @@ def _is_variable(word: str) -> bool:
 def _suits(node: ast.expr, annotation: str) -> bool:
     sort = SORTS[annotation]
     if isinstance(node, ast.List):
-        return annotation.startswith("Sequence[float]")
+        rows = bool(node.elts) and all(isinstance(row, ast.List) for row in node.elts)
+        return annotation == "Matrix" if rows else annotation.startswith("Sequence[float]")
     if isinstance(node, ast.Name):
         return (annotation == "Adjacency") if node.id.lower() in ADJACENCIES else sort.endswith("number")
     if isinstance(node, ast.Constant | ast.UnaryOp):

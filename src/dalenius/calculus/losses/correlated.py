@@ -23,15 +23,20 @@ from dalenius.calculus.participation.tree import tree_squares
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 
 MOST_COLUMNS, MOST_ROWS = 2048, 8192
 """Of a strategy that is written out."""
+MOST_SHOWN = 64
+"""Entries of a strategy that its text has; of a larger one it has the shape."""
+
+Matrix = Sequence[Sequence[float]] | np.ndarray
 
 
 def matrix_gaussian(
     sigma: float,
-    strategy: Any,
+    strategy: Matrix,
     participations: int = 1,
     separation: int = 1,
     epoch: int | None = None,
@@ -97,11 +102,10 @@ def matrix_gaussian(
     matrix = _matrix(strategy)
     schedule = Schedule.of(matrix.shape[1], participations, separation, epoch)
     squares = dense_squares(matrix, schedule)
-    shape = "x".join(map(str, matrix.shape))
     name = call(
         "matrix_gaussian",
         sigma=sigma,
-        strategy=shape,
+        strategy=_written(matrix),
         **schedule.words(),
         clip=(clip, 1.0),
         adjacency=adjacency,
@@ -369,7 +373,7 @@ def _below(square: Fraction) -> Pair:
     return GaussianPair(mu) if mu > 0 else Atoms(np.zeros(1), np.ones(1))
 
 
-def _matrix(strategy: Any) -> np.ndarray:
+def _matrix(strategy: Matrix) -> np.ndarray:
     try:
         matrix = np.array(strategy, dtype=float)
     except (TypeError, ValueError, OverflowError):
@@ -390,6 +394,13 @@ def _matrix(strategy: Any) -> np.ndarray:
             "strategy", f"entries of strategy must be 0, or from {SMALLEST} to {LARGEST} in size."
         )
     return matrix
+
+
+def _written(matrix: Reals) -> str:
+    if matrix.size > MOST_SHOWN:
+        return "x".join(map(str, matrix.shape))
+    rows = (", ".join(f"{entry:.12g}" for entry in row) for row in matrix.tolist())
+    return f"[{', '.join(f'[{row}]' for row in rows)}]"
 
 
 def _column(coefficients: object, bands: int | None, steps: int) -> list[float]:
