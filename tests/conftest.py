@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests import same_examples
+
 if TYPE_CHECKING:
     from tests.servers.postgres import PostgresServer
 
@@ -27,6 +29,8 @@ SERVERS = {"postgres_server", "spark", "spark_session"}
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if IN_CI else "dev")
+if IN_CI:
+    same_examples.settle()
 
 WHY = (
     "skipped under CI=true: {reason}\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -131,17 +132,33 @@ def test_threads_that_are_started_inside_are_silent_too() -> None:
         assert heard == []
 
 
-def test_who_takes_a_filter_away_takes_their_own() -> None:
+OTHER = ("default", None, UserWarning, None, 7)
+CHANGES: dict[str, Callable[[Any], object]] = {
+    "pop": lambda filters: filters.pop(0),
+    "pop the last": lambda filters: filters.pop(),
+    "del": lambda filters: filters.__delitem__(0),
+    "del all": lambda filters: filters.__delitem__(slice(None)),
+    "set": lambda filters: filters.__setitem__(0, OTHER),
+    "clear": lambda filters: filters.clear(),
+    "reverse": lambda filters: filters.reverse(),
+    "sort": lambda filters: filters.sort(key=lambda one: one[0]),
+    "remove": lambda filters: filters.remove(filters[-1]),
+    "insert": lambda filters: filters.insert(-100, OTHER),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_who_changes_the_filters_changes_their_own(change: Callable[[Any], object]) -> None:
+    """As if ours were not among them: whoever put one first takes that away, and no other thread ends the silence."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        before = filters()
         warnings.simplefilter("error")
-        assert warnings.filters.pop(0)[0] == "error"  # it was put first
-        assert filters() == before
-        for change in ("pop", "clear", "reverse"):
-            getattr(warnings.filters, change)()
-            with quiet():
-                warnings.warn("of a row", UserWarning, stacklevel=1)
+        own = filters()
+        with quiet():
+            change(warnings.filters)
+            warnings.warn("of a row", UserWarning, stacklevel=1)
+        change(own)
+        assert filters() == own
         assert heard == []
 
 

@@ -77,6 +77,7 @@ class Echoing(BaseHTTPRequestHandler):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_processes_that_were_forked_do_not_read_each_others_answers() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Echoing)
     threading.Thread(target=server.serve_forever, daemon=True).start()

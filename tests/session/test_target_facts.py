@@ -41,6 +41,9 @@ def session() -> dp.Session:
         (LOGISTIC(dp.ZCDP(0.1), classes=(-1, 1)), '"hours-per-week"', "-1 is not within"),
         (LINEAR(dp.ZCDP(0.1)), "pay", r"needs bounds.*target=\{'pay': \(lower, upper\)\}"),
         (LINEAR(dp.ZCDP(0.1)), "pay + 1", "needs bounds"),
+        (LINEAR(dp.ZCDP(0.1), target_bounds=[-1.0, 1.0]), "pay", "needs bounds"),
+        (LINEAR(dp.ZCDP(0.1), target_bounds=None), "pay", "needs bounds"),
+        (LOGISTIC(dp.ZCDP(0.1), classes=tuple(np.arange(2))), "age", "not within"),
     ],
 )
 def test_a_target_that_cannot_be_is_refused(
@@ -66,8 +69,12 @@ def test_what_is_said_instead_works(session: dp.Session) -> None:
     session.fit(LOGISTIC(dp.ZCDP(0.1), classes=(1, 2)), ["age"], "code")
     session.fit(LOGISTIC(dp.ZCDP(0.1)), ["age"], "age > 55.5")
     assert session.fit(LINEAR(dp.ZCDP(0.1)), ["age"], "age > 55.5")[-1].target_bounds == (-1.0, 1.0)
-    chosen = session.fit(LINEAR(dp.ZCDP(0.1), target_bounds=(0, 400)), ["age"], "pay")
-    assert chosen[-1].target_bounds == (0, 400)
+    for bounds in ((0, 400), [0, 400], np.array([0, 400])):
+        chosen = session.fit(LINEAR(dp.ZCDP(0.1), target_bounds=bounds), ["age"], "pay")
+        assert chosen[-1].target_bounds == (0, 400)
+    for wrong in (5, "x", (1, 2, 3)):
+        with pytest.raises(dp.errors.InvalidParameter, match="must be a pair"):
+            session.fit(LINEAR(dp.ZCDP(0.1), target_bounds=wrong), ["age"], "pay")
 
 
 def test_the_budgets_of_refusals_can_be_pasted(session: dp.Session) -> None:

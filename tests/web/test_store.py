@@ -152,9 +152,10 @@ def test_nobody_waits_for_a_server_for_ever(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lock that somebody forgot, a server that was stopped: a worker that waits for it is not there for others."""
-    monkeypatch.setattr(store, "PATIENCE", 1.0)
     where = postgres_server.fresh()
     opened = Store.open(where)
+    monkeypatch.setattr(store, "PATIENCE", 1.5)
+    opened.engine.dispose()  # whoever connects from now on has no more patience than that
 
     def waits() -> None:
         begun = time.monotonic()

@@ -13,9 +13,7 @@ from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.pair import Bounds
 from dalenius.calculus.theorems.duality import tradeoff_from_profile
 from dalenius.core import checks
-
-beyond_floats = np.errstate(all="ignore")
-"""What leaves the range of floats does so in the safe direction, and is nothing to warn of."""
+from dalenius.core.quiet import beyond_floats
 
 
 class Views(ABC):

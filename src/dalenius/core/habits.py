@@ -75,7 +75,7 @@ class Hinted:
             for name in kwargs:
                 if name not in takes:
                     raise TypeError(_unknown(cls.__qualname__, name, takes, cls._promise_said, ""))
-        if args or kwargs:  # none are given where a copy is made
+        if cls._missing_said and (args or kwargs):  # none are given where a copy is made
             placed = [word for word in signature(cls.__init__).parameters if word != "self"]
             for wanted, how in cls._missing_said.items():
                 if wanted not in kwargs and wanted in placed[len(args) :]:

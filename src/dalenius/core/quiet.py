@@ -12,11 +12,29 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+
+P, T = ParamSpec("P"), TypeVar("T")
+
+
+def beyond_floats(function: Callable[P, T]) -> Callable[P, T]:
+    """A function in which what leaves the range of floats does so in the safe direction, or is clipped: nothing to warn
+    of, and of a row it would tell.
+
+    With an `errstate` of its own for each call: before NumPy 2 one that is entered again forgets what was before it.
+    """
+
+    @wraps(function)
+    def silent(*given: P.args, **more: P.kwargs) -> T:
+        with np.errstate(all="ignore"):
+            return function(*given, **more)
+
+    return silent
 
 
 class _WhileSomebodyLooks:
@@ -65,7 +83,10 @@ def _count(more: int) -> None:
 
 
 class _Filters(list[Any]):
-    """Filters of warnings, ours before all others: after `simplefilter`, after `resetwarnings`, and in every copy."""
+    """Filters of warnings, ours before all others: after `simplefilter`, after `resetwarnings`, and in every copy.
+
+    Whoever changes the list changes the filters after ours, and the first is whichever somebody else put first.
+    """
 
     def __init__(self, filters: Iterable[Any]) -> None:
         super().__init__([_FILTER, *(one for one in filters if one is not _FILTER)])
@@ -74,21 +95,25 @@ class _Filters(list[Any]):
         found = super().__getitem__(at)
         return _Filters(found) if isinstance(at, slice) else found
 
-    def __setitem__(self, at: Any, value: Any) -> None:
-        changed = list(self)
-        changed[at] = value
-        super().__setitem__(slice(None), _Filters(changed))
-
     def insert(self, at: Any, value: Any) -> None:
-        super().insert(max(at, 1) if at >= 0 else at, value)
+        super().insert(max(at if at >= 0 else at + len(self), 1), value)
 
-    def pop(self, at: Any = -1) -> Any:
-        """The first is whichever somebody else put first."""
-        return super().pop(1 if at == 0 else at)
 
-    def remove(self, value: Any) -> None:
-        if value is not _FILTER:
-            super().remove(value)
+def _of_others(name: str) -> Callable[..., Any]:
+    """A method of lists for the filters after ours. What it makes of them takes their place at once: at no moment is
+    ours not there."""
+
+    def method(self: _Filters, *given: Any, **more: Any) -> Any:
+        others = [one for one in self if one is not _FILTER]
+        found = getattr(others, name)(*given, **more)
+        list.__setitem__(self, slice(None), _Filters(others))
+        return found
+
+    return method
+
+
+for _name in ("__setitem__", "__delitem__", "clear", "pop", "remove", "reverse", "sort"):
+    setattr(_Filters, _name, _of_others(_name))
 
 
 def _put_first() -> None:

@@ -20,8 +20,9 @@ from dalenius.learn.models.search import PrivateSearch
 from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.session.columns import beside, check_labels
 from dalenius.session.features import Ends, Features, label_code
-from dalenius.session.target_facts import check_text, known_bounds, no_such_class, unsaid_bounds
+from dalenius.session.target_facts import UNSAID, check_text, known_bounds, no_such_class, unsaid_bounds
 from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.facts.schema import bounds_of
 
 MOST_NUMBERS = 1 << 20
 """Coefficients of all classes and targets together."""
@@ -54,9 +55,13 @@ class Aim:
             return cls(model, text, beside(one.classes), why=why)
         why = ""
         if "target_bounds" in settings:
-            own, ends = settings["target_bounds"], ends or known_bounds(table, text)
+            own, ends = (
+                bounds_of(settings["target_bounds"], f"target {text!r}"),
+                ends or known_bounds(table, text),
+            )
             why = "" if ends else unsaid_bounds(table, text, own, one)
-            ends = ends or own
+            # As they are written, which the record of a fit has.
+            ends = ends or (UNSAID if own is None else tuple(settings["target_bounds"]))
             model = clone(model)
             single(model).set_params(target_bounds=tuple(ends))
         elif "most" in settings:

@@ -8,7 +8,7 @@ where such a fit is on record.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import signature
+from numbers import Real
 from typing import Any
 
 from dalenius.core.checks import shown
@@ -18,6 +18,8 @@ from dalenius.tables.rows.expressions import quoted
 from dalenius.tables.rows.scope import Scope
 
 MOST_SHOWN = 8
+UNSAID = (-1.0, 1.0)
+"""The bounds that regressions take where nobody says more."""
 
 
 def known_bounds(table: Table, text: str) -> Any:
@@ -29,12 +31,11 @@ def known_bounds(table: Table, text: str) -> Any:
 
 def unsaid_bounds(table: Table, text: str, own: Any, model: Any) -> str:
     """What to say of a regression's own bounds where nobody chose them; nothing where somebody did."""
-    unsaid = signature(type(model)).parameters["target_bounds"].default
-    if own != unsaid or _kind(table.scope(), text) == "bool":
+    if own not in (None, UNSAID) or _kind(table.scope(), text) == "bool":
         return ""
     return (
         f"target {text!r} needs bounds: what lies beyond them is moved to the nearer one, and {type(model).__name__} "
-        f"takes {unsaid!r} where nobody says more. Give them, target={{{text!r}: (lower, upper)}}, or state them in "
+        f"takes {UNSAID!r} where nobody says more. Give them, target={{{text!r}: (lower, upper)}}, or state them in "
         "the schema."
     )
 
@@ -70,7 +71,7 @@ def no_such_class(table: Table, text: str, classes: Sequence[Any]) -> str:
             f"the class {absent[0]!r} is not among the categories of target {text!r}, so no row has it; name classes "
             f"of theirs{hint}, or a condition, which is 1 or 0."
         )
-    numbers = [label for label in classes if isinstance(label, int | float)]
+    numbers = [label for label in classes if isinstance(label, Real)]
     off = [label for label in numbers if bounds is not None and not bounds[0] <= label <= bounds[1]]
     if bounds is None or not off or len(classes) - len(off) >= 2:
         return ""

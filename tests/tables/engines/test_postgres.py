@@ -147,10 +147,22 @@ HIDDEN = {
         "CREATE FUNCTION same(a bigint, b text) RETURNS boolean LANGUAGE sql AS 'SELECT true'; "
         "CREATE OPERATOR = (LEFTARG = bigint, RIGHTARG = text, FUNCTION = same)"
     ),
+    '"Her own".lower': (
+        'CREATE SCHEMA "Her own"; '
+        "CREATE FUNCTION \"Her own\".lower(a varchar) RETURNS text LANGUAGE sql AS 'SELECT a::text'"
+    ),
+    "public.upper": (
+        "CREATE FUNCTION upper(a varchar) RETURNS text LANGUAGE sql AS 'SELECT a::text'; "
+        "ALTER EXTENSION plpgsql ADD FUNCTION upper(varchar); ALTER FUNCTION upper(varchar) OWNER TO pg_monitor"
+    ),
 }
 NOT_HIDDEN = (
     "CREATE TYPE pair AS (a int, b int); CREATE FUNCTION abs(a pair) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
     "CREATE FUNCTION mine(a text) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+    (
+        "CREATE FUNCTION upper(a varchar) RETURNS text LANGUAGE sql AS 'SELECT a::text'; "
+        "ALTER EXTENSION plpgsql ADD FUNCTION upper(varchar)"
+    ),
 )
 
 
@@ -159,7 +171,7 @@ def test_a_given_connection_has_no_functions_under_names_of_the_servers(
 ) -> None:
     """Its search path is left alone: nobody else may have put anything there that would be called."""
 
-    def opened(made: str, path: str = "public") -> None:
+    def opened(made: str, path: str = 'public, "Her own"') -> None:
         with psycopg.connect(postgres_server.fresh(), autocommit=True) as connection:
             connection.execute("CREATE TABLE public.people AS SELECT '1' AS id, 2 AS pay")
             if made:

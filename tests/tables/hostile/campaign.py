@@ -14,6 +14,7 @@ from random import Random
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from tests import same_examples
 from tests.tables.hostile import databases, dtypes, lines, models, objects, relations, stores
 from tests.tables.hostile.judge import Leak, Tally, agree, judge
 from tests.tables.hostile.made import made
@@ -24,10 +25,15 @@ from tests.tables.hostile.sessions import sessions
 QUESTIONS = 8
 """Asked of each world."""
 
+FOUR = (4, 4)
+"""Rows of the one neighbour that has several, where there are few neighbours: more than any unit may have."""
+
 EQUAL = 2500
 """So many equal rows that an engine takes them for a column of one value."""
 
 Try = Callable[[st.DataObject, Random, Tally], None]
+
+same_examples.settle()
 
 
 def neighbours(
@@ -76,7 +82,7 @@ def syntheses_and_feeds(engine: str, place: Path) -> Try:
     """Whole sessions, with a ledger, in which tables are made up and counts published again and again."""
 
     def attempt(_data: st.DataObject, random: Random, tally: Tally) -> None:
-        world = worlds(random, engine, units=3, equal=random.choice((1, 1, 1, 300)))
+        world = worlds(random, engine, units=3, equal=random.choice((1, 1, 1, 300)), several=FOUR)
         made(place, world, random, tally)
 
     return attempt
@@ -86,7 +92,7 @@ def fits_and_plans(engine: str, place: Path) -> Try:
     """Whole sessions, with a ledger, in which models are fitted and evaluated, and several questions asked at once."""
 
     def attempt(_data: st.DataObject, random: Random, tally: Tally) -> None:
-        world = worlds(random, engine, units=3, equal=random.choice((1, 1, 1, 300)))
+        world = worlds(random, engine, units=3, equal=random.choice((1, 1, 1, 300)), several=FOUR)
         made(place, world, random, tally, models.MAKERS)
 
     return attempt

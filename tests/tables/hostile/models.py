@@ -96,9 +96,15 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _filled(names: Names) -> dict[str, Any]:
+    """The same with their bounds; few hostile rows have all of them, so all but one are filled."""
+    (first, ends), *others = _numbers(names).items()
+    return {first: ends} | {f"COALESCE({_quoted(name)}, 1)": pair for name, pair in others}
+
+
 def a_fit(session: dp.Session, names: Names, _roles: list[str], price: Any) -> str:
     model = dp.learn.LogisticRegression(price, class_weight={0: 1, 1: 7.5})
-    return _shown(session.fit(model, _numbers(names), f"{_quoted(names['x'])} > 0.5"))
+    return _shown(session.fit(model, _filled(names), f"{_quoted(names['x'])} > 0.5"))
 
 
 def a_fit_with_categories(session: dp.Session, names: Names, _roles: list[str], price: Any) -> str:
@@ -163,11 +169,8 @@ def an_evaluation_of_classes(session: dp.Session, names: Names, _roles: list[str
 
 
 def _evaluated(session: dp.Session, names: Names, price: Any, kind: str, target: str) -> str:
-    """Few hostile rows have all numbers, and counts of few rows tell little: all but one are filled."""
-    numbers = _numbers(names)
-    first, *others = numbers
-    columns = [first, *(f"COALESCE({_quoted(name)}, 1)" for name in others)]
-    made = session.evaluate(_crafted(kind, tuple(numbers.values())), columns, target, price)
+    columns = _filled(names)
+    made = session.evaluate(_crafted(kind, tuple(columns.values())), list(columns), target, price)
     return f"{made.counts.shape} {made.counts.dtype} {made.classes} {made.law}"
 
 

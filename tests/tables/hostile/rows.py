@@ -281,11 +281,12 @@ def worlds(
     units: int = 32,
     equal: int = 1,
     forms: bool = True,
+    several: tuple[int, int] = (1, 4),
 ) -> World:
     """engine: whose trouble the nasty rows may hold; "all" for what every engine can hold.
 
-    Every third neighbour may have up to four rows, the others have one. forms: whether columns may be stored as other
-    types.
+    Every third neighbour has `several` rows, from so many to so many, the others one. forms: whether columns may be
+    stored as other types.
     """
     roles = list(COLUMNS.values())
     trouble = [_trouble(c, engine) for c in roles]
@@ -293,7 +294,7 @@ def worlds(
     base = tuple(_base_row(random, roles, trouble, odd=0.6 if equal > 1 else 0.2) for _ in range(count))
     neighbours = []
     for number in range(units):
-        count = random.randint(1, 4) if number % 3 == 2 else 1
+        count = random.randint(*several) if number % 3 == 2 else 1
         rows = [
             tuple(_value(random, *pools) for pools in zip(roles, trouble, strict=True)) for _ in range(count)
         ]

@@ -12,6 +12,7 @@ from tests.web.console import Console
 
 def test_a_job_is_its_owners_and_waits_to_the_boundary(console: Console) -> None:
     anna, boris = console.api("Anna"), console.api("Boris")
+    begun = time.time()
     job = record.add(
         console.store,
         kind="release",
@@ -22,7 +23,6 @@ def test_a_job_is_its_owners_and_waits_to_the_boundary(console: Console) -> None
         key="k",
         slots=Slots(0.2, 10.0),
     )
-    begun = time.time()
     told = anna.get(f"/api/v1/jobs/{job.id}", params={"wait": 5}).json()
     # There is no such data set: refused before anything was charged, and told at the end of the slot all the same.
     assert told["state"] == "refused"

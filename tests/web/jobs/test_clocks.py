@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dalenius.web.jobs import record
 from dalenius.web.jobs.slots import Slots
 from dalenius.web.jobs.workers import Pace, Workers
+from dalenius.web.store.store import StoreBusy
 from tests.web.jobs.probe import Bench
 
 YEAR = 365 * 86400.0
@@ -26,7 +28,7 @@ def off(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path, lanes=2, limit=1.0)
+    made = Bench(tmp_path, lanes=2, limit=1.2)
     yield made
     made.jobs.workers.stop(2.0)
 
@@ -36,7 +38,7 @@ def test_it_is_set_while_work_is_under_way(bench: Bench, off: list[float], jump:
     workers = bench.jobs.workers
     workers.start()
     assert bench.after(bench.submit("before"), 10)["state"] == "done"
-    works, waits = (bench.submit(text, person, seconds=0.7) for text, person in (("a", "ana"), ("b", "ben")))
+    works, waits = (bench.submit(text, person, seconds=0.4) for text, person in (("a", "ana"), ("b", "ben")))
     until = time.monotonic() + 10
     while len(workers.tokens) < 2:
         assert time.monotonic() < until
@@ -51,8 +53,20 @@ def test_it_is_set_while_work_is_under_way(bench: Bench, off: list[float], jump:
     assert bench.charges() * 100 == 4
 
 
-def test_it_was_set_back_before_the_workers_came(bench: Bench, off: list[float]) -> None:
-    """A worker was killed at work, and the machine came back with another year."""
+@pytest.mark.parametrize("busy", [0, 2])
+def test_it_was_set_back_before_the_workers_came(
+    bench: Bench, off: list[float], busy: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker was killed at work, and the machine came back with another year; and others kept the store busy."""
+    set_right, tried = record.set_right, [0]
+
+    def after_others(*given: Any) -> None:
+        tried[0] += 1
+        if tried[0] <= busy:
+            raise StoreBusy("it is busy.")
+        set_right(*given)
+
+    monkeypatch.setattr(record, "set_right", after_others)
     off[0] = YEAR
     id = bench.submit("how many?")
     assert record.begin(bench.store, 0.5, 0.01, False) is not None
@@ -73,9 +87,9 @@ def test_after_the_last_boundary_they_come_evenly() -> None:
 
 def test_a_store_that_hung_is_taken_for_gone(bench: Bench) -> None:
     """A disk that stood still, say: others could not renew their leases either."""
-    workers = Workers(bench.store, bench.opener, Pace(lanes=0, lease=0.1))
+    workers = Workers(bench.store, bench.opener, Pace(lanes=0, lease=1.0))
     workers.steady_since = before = time.monotonic() - 60
     assert workers._stored(lambda: 1) == 1
     assert workers.steady_since == before
-    assert workers._stored(lambda: time.sleep(0.1)) is None
+    assert workers._stored(lambda: time.sleep(0.6)) is None
     assert workers.steady_since > before

@@ -37,6 +37,7 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
+from dalenius.core.quiet import beyond_floats
 
 FIRST = 1e-2
 """Where moments are looked at first: three decades from there."""
@@ -493,7 +494,7 @@ class Direction:
             self._answers[key] = self._delta(epsilon, engine)
         return self._answers[key]
 
-    @np.errstate(all="ignore")
+    @beyond_floats
     def _delta(self, epsilon: float, engine: Engine) -> Bounds:
         if engine == "proof":
             self._provable()
@@ -525,7 +526,7 @@ class Direction:
         for pair, _ in self.terms:
             proof.check(pair, self._reveals)
 
-    @np.errstate(all="ignore")
+    @beyond_floats
     def stays_below(
         self, epsilon: float, delta: float, engine: Engine = "auto", beside: Direction | None = None
     ) -> bool:
@@ -544,7 +545,7 @@ class Direction:
                 return True
         return self.delta(epsilon, engine).upper <= delta
 
-    @np.errstate(all="ignore")
+    @beyond_floats
     def epsilon(self, delta: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds on the least epsilon >= 0 with delta(epsilon) <= delta."""
         if not self.terms:

@@ -55,6 +55,8 @@ SOME_NODES = 5_000
 many steps that hardly tell anything may still be what ends it.
 """
 NEGLIGIBLE = 1e-17
+MOST_ROUNDING = 700.0
+"""Of an exponent: of one that is off by more nothing is known."""
 LEAST_SHARE = -800.0
 """Atomic parts whose product is below exp of this are not set apart: beside rounding nothing is left of it."""
 
@@ -328,11 +330,11 @@ class Contour:
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
         slack = float(np.sum(size * (self.error + UNIT * phases * self.reach) + weight * off * self.reach))
         slack += truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
-        if not math.isfinite(value + slack):  # nothing is known
-            return Bounds(0.0, math.inf)
-        total = self.exponent + exponent
         # Near the largest loss the exponents may be so large that their roundings are no longer small.
-        grown = math.exp(min(8 * UNIT * (self.size_of_exponent + abs(exponent) + 4), 700.0))
+        rounding = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
+        if not (math.isfinite(value + slack) and rounding < MOST_ROUNDING):  # nothing is known
+            return Bounds(0.0, math.inf)
+        total, grown = self.exponent + exponent, math.exp(rounding)
         upper, lower = (value + slack) * grown, (value - slack) / grown
         high = exp_up(total + math.log(upper)) if upper > 0 else TINY
         low = math.exp(min(total + math.log(lower), 0.0)) if lower > 0 else 0.0

@@ -8,15 +8,13 @@ import numpy as np
 
 from dalenius.core.adjacency import REPLACE_ONE
 from dalenius.core.arrays import Reals
+from dalenius.core.quiet import beyond_floats
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Standard
 from dalenius.mechanisms.gaussian import Gaussian
 
 ROOM = 1 + 1e-9
 """Norms are worked out in doubles: they are taken to be larger by this."""
-
-QUIET = np.errstate(all="ignore")
-"""A warning that numbers were too large would tell of one person; what comes of them is clipped."""
 
 
 class People:
@@ -44,14 +42,14 @@ class People:
         farthest = math.sqrt(2) if self.rows.shape[1] > 1 else 1.0
         return _mechanism(farthest * self.score.sharpest * self.reach**2, mu)
 
-    @QUIET
+    @beyond_floats
     def scores(self, theta: Reals, mu: float) -> Reals:
         """Everybody's score at theta, with noise: n x p."""
         slopes = _bounded(self.score.slopes(self._predictors(theta), self.responses), self.score.steepest)
         clean = (slopes * self.weights)[:, None] * self.rows
         return np.asarray(self.score_message(mu).release(clean))
 
-    @QUIET
+    @beyond_floats
     def bends(self, theta: Reals, mu: float) -> Reals:
         """The mean of everybody's noisy curvature at theta: p x p."""
         roots = self.score.roots(self._predictors(theta), self.responses)

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalenius.core.arrays import Array, Bools, Reals
+from dalenius.core.quiet import beyond_floats
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Rows, Source, Standard, Totals
 from dalenius.sums.grids import MOST, ROW_BITS
 
 PASS = 1 << 12
 """Rows taken together, small enough for the cache; any number up to `grids.TOGETHER` gives the same sums."""
-
-QUIET = np.errstate(all="ignore")
-"""A warning that numbers were too large would tell of one row; what comes of them is clipped."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class ArrayRows(Rows):
             table[part] = rows
         return cls(standard, table, weights, labels)
 
-    @QUIET
+    @beyond_floats
     def totals(
         self, theta: Reals, score: Score, *, want_score: bool, want_bend: bool, want_square: bool
     ) -> Totals:
@@ -124,7 +122,7 @@ class ArrayRows(Rows):
                     sums += _whole(np.ravel(slopes.T @ rows), self.integers)
         return Totals(sums, bends, squares)
 
-    @QUIET
+    @beyond_floats
     def residual_counts(self, theta: Reals, edges: Reals) -> Array:
         found = np.zeros(len(edges) + 1, dtype=np.int64)
         for start in range(0, len(self.labels), PASS):

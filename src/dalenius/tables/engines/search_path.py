@@ -20,13 +20,15 @@ SCHEMA_OF = """
 """
 HIDING = """
     WITH others AS (
-        SELECT 'pg_proc'::regclass AS kind, oid, pronamespace AS at, proname AS called,
+        SELECT 'pg_proc'::regclass AS kind, oid, pronamespace AS at, proowner AS owner, proname AS called,
             ARRAY(SELECT unnest(proargtypes)) AS taken FROM pg_proc
         UNION ALL
-        SELECT 'pg_operator'::regclass, oid, oprnamespace, oprname, ARRAY[oprleft, oprright] FROM pg_operator
+        SELECT 'pg_operator'::regclass, oid, oprnamespace, oprowner, oprname, ARRAY[oprleft, oprright]
+        FROM pg_operator
     )
     SELECT others.at::regnamespace || '.' || others.called FROM others
-    WHERE others.at::regnamespace::text = ANY (%s) AND others.at <> 'pg_catalog'::regnamespace
+    WHERE others.at IN (SELECT oid FROM pg_namespace WHERE nspname = ANY (%s))
+    AND others.at <> 'pg_catalog'::regnamespace
     AND EXISTS (
         SELECT 1 FROM others own
         WHERE own.at = 'pg_catalog'::regnamespace AND own.kind = others.kind AND own.called = others.called
@@ -35,13 +37,18 @@ HIDING = """
         SELECT 1 FROM pg_type t
         WHERE t.oid = ANY (others.taken) AND t.typtype <> 'd' AND t.typnamespace <> 'pg_catalog'::regnamespace
     )
-    AND NOT EXISTS (
-        SELECT 1 FROM pg_depend d WHERE d.classid = others.kind AND d.objid = others.oid AND d.deptype = 'e'
+    AND NOT (
+        EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = others.kind AND d.objid = others.oid AND d.deptype = 'e')
+        AND (
+            pg_get_userbyid(others.owner) = current_user
+            OR others.owner = (SELECT datdba FROM pg_database WHERE datname = current_database())
+            OR (SELECT rolsuper FROM pg_roles WHERE oid = others.owner)
+        )
     )
     ORDER BY 1 LIMIT 1
 """
-"""Functions and operators that are called as one of PostgreSQL's, for values that it has, too; not those of extensions,
-which only the owner of a database adds."""
+"""Functions and operators that are called as one of PostgreSQL's, for values that it has, too. Not those of extensions,
+but for what somebody else put there: whoever owns an extension may add functions of their own to it."""
 
 
 def found(connection: Any, called: str) -> tuple[str, ...]:

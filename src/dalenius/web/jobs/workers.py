@@ -144,13 +144,13 @@ class Workers:
         return record.begin(self.store, self.pace.lease, self.pace.tick, take_over)
 
     def _look_at_clock(self) -> None:
-        before, self.ahead = self.ahead, record.now(self.store) - time.monotonic()
-        if before is not None and abs(self.ahead - before) > self.pace.lease / 2:
+        before, ahead = self.ahead, record.now(self.store) - time.monotonic()
+        if before is not None and abs(ahead - before) > self.pace.lease / 2:
             self.steady_since = time.monotonic()
-        if (
-            before is None or self.ahead < before - record.AHEAD
-        ):  # it may also have been set back before we came
+        # It may also have been set back before we came. Where the store cannot be written now, it is done next time.
+        if before is None or ahead < before - record.AHEAD:
             record.set_right(self.store, self.pace.lease)
+        self.ahead = ahead
 
     def _work(self, lane: Lane, job: Job) -> None:
         assert job.token is not None
