@@ -101,7 +101,7 @@ APPROXIMATE = frozenset(
         "HuberLocation",
     }
 )
-"""Models and estimates whose loss no rho, no mu and no epsilon alone bounds: they keep ApproxDP, and only its budgets pay for it."""
+"""Those whose loss no rho, no mu and no epsilon alone bounds: they keep ApproxDP, and only its budgets pay for it."""
 
 COLUMNS, COLUMN, CONDITION, VALUES = "columns", "a column", "a condition", "a column of values"
 WITH_INTERVALS, TESTED, MODELS = "estimates with intervals", "tests", "models to predict with"
