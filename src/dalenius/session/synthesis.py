@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-
 from dalenius.calculus.guarantees import Filter, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
