@@ -205,3 +205,13 @@ def test_fractions_in_several_columns_are_rounded_together_or_refused() -> None:
     )
     with pytest.raises(InvalidParameter, match="several columns have coefficients that are not whole"):
         PerQuery(wide, dp.ZCDP(0.5))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_marginal_that_was_asked_for(kind: type[LinearMechanism]) -> None:
+    counts = np.array([[0, 7, 40], [300, 2, 1]])
+    found = kind(Workload.marginals(SMALL, [("a", "b"), ("b",)]), dp.PureDP(500.0)).release(counts)
+    assert np.array_equal(np.rint(found.marginal(["b", "a"])), counts.T)
+    assert np.array_equal(np.rint(found.marginal(["b"])), counts.sum(axis=0))
+    with pytest.raises(InvalidParameter, match="no column 'c'"):
+        found.marginal(["c"])

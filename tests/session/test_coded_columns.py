@@ -168,6 +168,8 @@ def test_private_edges_may_be_anything() -> None:
         (["age", "pay"], {"marginals": [("age", "town")]}, "'town'"),
         ({"age": [0] * 2}, {}, "twice"),
         ({"pay": (0, 5e-324)}, {}, "too narrow"),
+        # Whatever edges come out: of 700 quantiles some take more text than of 700 whole numbers.
+        ({"free": (0, 700)}, {"bins": 700, "private_bins": ["free"]}, "more than one expression can hold"),
     ],
 )
 def test_what_cannot_be_coded_is_refused_in_words(columns: Any, options: Any, told: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -249,3 +251,39 @@ def test_bounds_beside_the_column_and_in_the_estimate_are_one_question(people: p
     assert asked.remaining == left
     asked.infer(infer.Mean(PROMISE, bounds=(0, 101)), "pay")
     assert asked.remaining != left
+
+
+def test_a_location_after_a_private_test_is_that_of_arrays(people: pd.DataFrame) -> None:
+    """Bounds from the schema, missing values absent, one charge with its delta; refused by promises without one."""
+    from dalenius.infer.estimates.settings.estimate import TableRows
+
+    huber = infer.HuberLocation(dp.ApproxDP(2.0, 1e-6), c=15.0, size=3000)
+    asked = session(people, dp.ApproxDP(9.0, 1e-4))
+    price = asked.price(huber, features="pay")
+    found = asked.infer(huber, "pay")
+    assert dp.ApproxDP(2.0, 1e-6).holds(found.loss)
+    assert price.affordable
+    assert asked.infer(huber, {"pay": (0, 100)}).to_json() == found.to_json()
+    told = huber.told([(0.0, 100.0)])
+    with seeded(3):
+        blocks = told.release_from(TableRows(Blocks(people[["pay"]].to_numpy()), ["pay"], [0.0]))
+    with seeded(3):
+        alone = infer.huber_location(
+            people["pay"], dp.ApproxDP(2.0, 1e-6), bounds=(0, 100), c=15.0, size=3000
+        )
+    assert blocks.to_json() == alone.to_json()
+    with pytest.raises(InvalidParameter, match="no finite rho"):
+        session(people).infer(huber, "pay")
+    with pytest.raises(InvalidParameter, match="needs bounds"):
+        huber.release([1.0])
+
+
+def test_a_function_is_answered_with_what_a_session_takes(people: pd.DataFrame) -> None:
+    asked = session(people)
+    for name, function in vars(infer).items():
+        if isinstance(function, FunctionType) and not name.startswith("_") and name != "exported":
+            with pytest.raises(InvalidParameter, match="numbers that you hold") as told:
+                asked.infer(function, "pay")
+            named = re.findall(r"dp\.infer\.(\w+)\(", str(told.value))
+            assert all(hasattr(infer, each) for each in named), name
+            assert named or "nothing like it" in str(told.value)

@@ -14,10 +14,15 @@ from dalenius import infer
 from dalenius.session.ledger import Ledger
 from dalenius.session.record.estimators import FIELDS, KNOWN
 from dalenius.session.verify import verify
-from tests.session import golden_estimates, golden_inference, golden_testing
+from tests.session import golden_estimates, golden_inference, golden_locations, golden_testing
 from tests.session.golden_ledger import HERE
 
-GOLDEN = {"inference": golden_inference, "testing": golden_testing, "estimates": golden_estimates}
+GOLDEN = {
+    "inference": golden_inference,
+    "testing": golden_testing,
+    "estimates": golden_estimates,
+    "locations": golden_locations,
+}
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def parameters(
     \b
     Kinds: randomized_response, optimized_unary_encoding, symmetric_unary_encoding,
     hadamard_response, local_hashing, subset_selection (for answers);
-    one_bit_mean, piecewise_mean (for numbers).
+    one_bit_mean, piecewise_mean, hybrid_mean, laplace_mean (for numbers).
     """
     from dalenius.local import Parameters
     from dalenius.local.wire.parameters import KINDS

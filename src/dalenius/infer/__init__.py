@@ -75,6 +75,7 @@ from dalenius.infer.hypotheses.result import TestResult as TestResult
 from dalenius.infer.influence.functions import gross_error_sensitivity as gross_error_sensitivity
 from dalenius.infer.influence.functions import influence_function as influence_function
 from dalenius.infer.influence.functions import sensitivity_curve as sensitivity_curve
+from dalenius.infer.influence.location import HuberLocation as HuberLocation
 from dalenius.infer.influence.location import huber_location as huber_location
 from dalenius.infer.local_model.estimates import local_linear_regression as local_linear_regression
 from dalenius.infer.local_model.estimates import local_location as local_location

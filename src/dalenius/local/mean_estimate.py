@@ -27,6 +27,8 @@ class MeanEstimate:
         The randomizer that all people used.
     decoded
         An unbiased estimate of each person's number.
+    paid
+        What one report cost, where that is not the mechanism's loss.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class MeanEstimate:
 
     mechanism: MeanRandomizer
     decoded: Reals = field(repr=False)
+    paid: Loss | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.decoded) < 2:
@@ -63,7 +66,7 @@ class MeanEstimate:
     @property
     def loss(self) -> Loss:
         """What one report costs the person who sends it."""
-        return self.mechanism.loss
+        return self.mechanism.loss if self.paid is None else self.paid
 
     def conf_int(self, confidence: float = 0.95) -> tuple[float, float]:
         """An interval for the mean of the population, within the bounds.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +17,7 @@ from dalenius.queries.linear_mechanism import LinearMechanism, LinearRelease, be
 from dalenius.queries.noise_plan import Group, NoisePlan
 from dalenius.queries.rows import Rows
 from dalenius.queries.workload.choice import candidate
-from dalenius.queries.workload.factors import Matrix
+from dalenius.queries.workload.factors import Identity, Matrix
 from dalenius.queries.workload.parts import Cells, Conjunctions, Part, Product
 
 STEPS = 2**30
@@ -113,6 +114,34 @@ class NoisyAnswers(LinearRelease):
         return np.concatenate(
             [x if step == 1 else x * step for step, x in zip(steps, self.measured, strict=True)]
         )
+
+    def marginal(self, names: Iterable[str]) -> Array:
+        """The counts over some columns, where the workload asks for all of them.
+
+        Parameters
+        ----------
+        names
+            The names of the columns.
+
+        Returns
+        -------
+        ndarray
+            Counts, of the shape `domain.project(names).shape`; some may be negative.
+
+        Raises
+        ------
+        InvalidParameter
+            If a name is unknown, or the workload does not ask for these counts.
+        """
+        wanted = self.domain.checked(names)
+        places = [self.domain.position(name) for name in wanted]
+        for (_, part), noisy in zip(self.workload.parts, self.measured, strict=True):
+            counts = isinstance(part, Product) and all(isinstance(one, Identity) for one in part.factors)
+            if counts and sorted(part.positions) == sorted(places):
+                return np.transpose(
+                    noisy.reshape(part.shape), [part.positions.index(place) for place in places]
+                )
+        return super().marginal(wanted)
 
     def variances(self) -> Reals:
         """The variance of the noise in every answer: exact.

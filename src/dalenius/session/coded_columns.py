@@ -41,6 +41,9 @@ from dalenius.tables.rows.expressions import DIALECT, LONGEST, quoted
 MOST = 4096
 """Codes that one column may have; far fewer are wise."""
 
+LONGEST_DOUBLE = 24
+"""Characters of a double in decimal: -2.2250738585072014e-308."""
+
 
 @dataclass(frozen=True)
 class CodedColumn(ABC):
@@ -95,12 +98,16 @@ class CodedColumn(ABC):
         # COALESCE says that nothing is left undeclared; there is a value for every row without it.
         cases = f"{first}{rest}".strip()
         text = f"COALESCE(CASE {cases} ELSE {otherwise} END, -1)" if cases else str(otherwise)
-        if len(text) > LONGEST:
+        self.check_length(len(text))
+        return text
+
+    def check_length(self, length: int) -> None:
+        """Refuse what no expression can hold."""
+        if length > LONGEST:
             raise InvalidParameter(
                 f"column {self.name!r} has {self.size} codes, more than one expression can hold; use fewer bins, or "
                 "group categories first with with_columns(...)."
             )
-        return text
 
 
 @dataclass(frozen=True)
@@ -164,8 +171,13 @@ class Binned(CodedColumn):
         inside = low + (high - low) * draw.random(len(codes))
         return list(np.minimum(inside, np.nextafter(high, low)).tolist())
 
+    @property
+    def texts(self) -> list[str]:
+        """The edges as they are written."""
+        return [str(int(e)) if self.whole else repr(e) for e in self.edges]
+
     def _conditions(self, x: str) -> tuple[dict[int, str], int]:
-        edges = [str(int(e)) if self.whole else repr(e) for e in self.edges]
+        edges = self.texts
         return {code: f"{x} >= {edges[code]}" for code in range(self.sizes - 1, 0, -1)}, 0
 
     def record(self) -> dict[str, JSON]:
@@ -230,6 +242,14 @@ class PrivatelyBinned:
     def levels(self) -> list[float]:
         """Of the inner edges."""
         return [n / self.bins for n in range(1, self.bins)]
+
+    @property
+    def widest(self) -> Binned:
+        """With all edges apart; refused where edges may come out that take more text than an expression holds."""
+        found = self.settled(np.linspace(self.lower, self.upper, self.bins + 1))
+        longest = max(len(str(int(e))) for e in (self.lower, self.upper)) if self.whole else LONGEST_DOUBLE
+        found.check_length(len(found.expression) + longest * self.bins - sum(map(len, found.texts[1:-1])))
+        return found
 
     def settled(self, quantiles: Iterable[float]) -> Binned:
         """With edges at these quantiles, which may be any numbers; those that fall together are one edge."""

@@ -36,6 +36,7 @@ from dalenius.session.explain import Explanation
 from dalenius.session.left import Asked, refused
 from dalenius.session.price import Price, told_delta
 from dalenius.session.record import answers, questions
+from dalenius.session.record.estimators import instead_of
 from dalenius.session.together import Explanations, JointPlan, Together
 from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
@@ -308,10 +309,9 @@ class Planning:
                 )
             return model
         if isinstance(model, FunctionType) and (model.__module__ or "").startswith("dalenius.infer."):
-            name = "".join(part.capitalize() for part in model.__name__.split("_"))
             raise InvalidParameter(
-                f"{model.__name__} is for numbers that you hold; a session is given the question alone, "
-                f"dp.infer.{name}({self.account.filter.like_promise()})."
+                f"{model.__name__} is for numbers that you hold; "
+                f"{instead_of(model.__name__, self.account.filter.like_promise())}."
             )
         if budget is None and self.per_question is None:
             name, like = (

@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from dalenius.calculus.guarantees import Filter, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
@@ -117,10 +115,7 @@ class Synthesis:
     @property
     def widest(self) -> tuple[CodedColumn, ...]:
         """The columns, private bins as they would be with all their edges apart."""
-        return tuple(
-            c.settled(np.linspace(c.lower, c.upper, c.bins + 1)) if isinstance(c, PrivatelyBinned) else c
-            for c in self.columns
-        )
+        return tuple(c.widest if isinstance(c, PrivatelyBinned) else c for c in self.columns)
 
     def mechanism(self, columns: tuple[CodedColumn, ...]) -> AdaptiveMarginals:
         """What measures the marginals of these columns."""

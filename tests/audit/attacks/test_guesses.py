@@ -168,3 +168,8 @@ def test_random_bits_are_fair() -> None:
     low, high = binom.ppf([5e-10, 1 - 5e-10], 30_000, 1 / 8)
     for word, count in itertools.zip_longest(range(8), np.bincount(words)):
         assert low <= count <= high, word
+
+
+def test_nothing_was_guessed() -> None:
+    found = Guesses([-1, -1], [0, 1])
+    assert (found.limit(dp.PureDP(1.0)), found.p_value(dp.PureDP(1.0)), found.right) == (1.0, 1.0, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import linprog, lsq_linear
 
 import dalenius as dp
 from dalenius.audit.attacks import (
@@ -23,6 +23,7 @@ from dalenius.audit.attacks import (
 )
 from dalenius.audit.attacks.least_absolute import least_absolute
 from dalenius.audit.attacks.least_squares import least_squares
+from dalenius.core.arrays import Array
 from dalenius.errors import InvalidParameter
 from tests.audit.attacks.releases import exact, mechanism, private
 
@@ -146,18 +147,27 @@ class TestLinear:
         assert gap < 1e-8
         assert np.abs(answers - matrix @ x).sum() == pytest.approx(program.fun, rel=1e-7, abs=1e-6)
 
-    def test_least_squares_meets_its_conditions(self) -> None:
-        """At the minimum, slopes are 0 inside the box and point outwards at its faces."""
+    def test_least_squares_are_least(self) -> None:
+        """But for the weight of the mean answer: one sum among 400."""
         random = np.random.default_rng(8)
         queries = random.random((400, 100)) < 0.5
         answers = queries @ random.integers(0, 2, 100) + random.normal(0, 4, 400)
         x = least_squares(queries, answers)
-        a = queries - queries.mean(axis=0)
-        slope = a.T @ (a @ x - (answers - answers.mean())) / 100
-        inside = (x > 0) & (x < 1)
-        assert np.abs(slope[inside]).max() < 0.01
-        assert (slope[x == 0] > -0.01).all()
-        assert (slope[x == 1] < 0.01).all()
+        best = lsq_linear(queries.astype(float), answers, (0, 1)).x
+        sums = [float(((answers - queries @ each) ** 2).sum()) for each in (x, best)]
+        assert sums[1] <= sums[0] * (1 + 1e-9) <= 1.01 * sums[1]
+
+    @pytest.mark.parametrize("method", ["absolute", "squares"])
+    @pytest.mark.parametrize(
+        "queries",
+        [np.eye(9), np.ones((5, 9)), np.ones((1, 200)), np.kron(np.eye(4), np.ones((1, 8))), np.tri(30, 64)],
+        ids=["each alone", "all alike", "one question", "by groups", "fewer than bits"],
+    )
+    def test_questions_that_are_no_coins(self, method: str, queries: Array) -> None:
+        """Exact answers are met, however few or alike the questions are."""
+        bits = np.ones(queries.shape[1], dtype=int)
+        found = linear_reconstruction(queries @ bits, queries, bits, method)
+        assert np.array_equal(queries @ found.guess, queries @ bits)
 
     def test_a_column_that_is_always_in(self) -> None:
         queries = np.ones((20, 3), dtype=bool)

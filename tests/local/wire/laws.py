@@ -51,6 +51,12 @@ def below(m: int, words: Decisions) -> int:
     return words.choose([Fraction(1, m)] * m)
 
 
+def heads(threshold: int, words: Decisions) -> int:
+    """Any number of them, each of which has a chance: here none, one or two. `noisy_law` knows the others."""
+    r = Fraction(threshold, WORDS)
+    return words.choose([1 - r, r * (1 - r), r * r])
+
+
 @contextmanager
 def decided(grid: int) -> Iterator[None]:
     """Clients that decide as told, numbers on a grid of few places."""
@@ -58,7 +64,7 @@ def decided(grid: int) -> Iterator[None]:
         patches = [
             mock.patch.object(module, name, function)
             for module in MODULES
-            for name, function in (("coin", coin), ("below", below))
+            for name, function in (("coin", coin), ("below", below), ("heads", heads))
             if hasattr(module, name)
         ]
         for patch in patches:
@@ -79,4 +85,21 @@ def law(drawer: Any, value: Any, grid: int = 4) -> Counter[str]:
             words = Decisions(paths.pop())
             found[json.dumps(drawer._draw(value, words))] += words.weight
             paths += words.others
+    return found
+
+
+def noisy_law(survey: Any, value: int, grid: int = 4) -> Counter[str]:
+    """The same of numbers with geometric noise, in closed form: noise k has the chance r^|k| (1 - r)/(1 + r)."""
+    c = survey.constants
+    r, last = Fraction(c["on"], WORDS), c["steps"] + 2 * c["margin"]
+    powers = [Fraction(1)]
+    for _ in range(last):
+        powers.append(powers[-1] * r)
+    found: Counter[str] = Counter()
+    start, part = divmod(value * c["steps"], grid)
+    for place, chance in ((start, Fraction(grid - part, grid)), (start + 1, Fraction(part, grid))):
+        middle = place + c["margin"]
+        for report in range(last + 1) if chance else ():
+            tail = 1 if report in (0, last) else 1 - r
+            found[json.dumps(report)] += chance * powers[abs(report - middle)] * tail / (1 + r)
     return found

@@ -29,6 +29,8 @@ SURVEYS = {
     "subset": Parameters(local.SubsetSelection(epsilon=1.0, k=6), "s"),
     "one bit": Parameters(local.Duchi(epsilon=1.0, bounds=(-1.0, 3.0)), "bit"),
     "piecewise": Parameters(local.Piecewise(epsilon=2.0, bounds=(0.1, 7.3)), "pw"),
+    "hybrid": Parameters(local.Hybrid(epsilon=2.0, bounds=(0.1, 7.3)), "hy"),
+    "laplace": Parameters(local.Laplace(epsilon=8.0, bounds=(-1.0, 3.0)), "lap"),
 }
 
 

@@ -27,7 +27,9 @@ LARGE = {
     "response, large": Parameters(local.RandomizedResponse(epsilon=10.0, k=60_000_000), "rr"),
     "unary, long": Parameters(local.OptimizedUnaryEncoding(epsilon=1.0, k=203), "ou"),
     "piecewise, sharp": Parameters(local.Piecewise(epsilon=9.0, bounds=(-1e6, 3e-3)), "pw"),
+    "hybrid, one bit": Parameters(local.Hybrid(epsilon=0.5, bounds=(-1e6, 3e-3)), "hy"),
 }
+COINS = ("fits", "own", "bit", "on")
 FALSE_ALARM = 1e-9
 DRAWS = 10_000
 
@@ -79,6 +81,8 @@ def whole(name: str, number: Any) -> bool:
 
 def enough(survey: Parameters) -> int:
     """Words for one report: a few, or one for each bit; some may be thrown away."""
+    if "on" in survey.constants:
+        return 300
     return 8 if survey.is_for_numbers or ("fits" in survey.constants and "d" not in survey.constants) else 220
 
 
@@ -147,9 +151,12 @@ def test_tampered_parameters_and_bad_values_are_refused(page: Any, tmp_path: Pat
         public, value = json.loads(survey.to_json()), values(survey)[0]
         assert page.evaluate(REFUSED, [public, value]) is None
         worse = [{**public, "epsilon": "0.5"}, {**public, "version": 2}, {**public, "kind": "toString"}]
-        worse += [{**public, coin: wrong} for coin in ("fits", "own") if coin in public for wrong in wrongs()]
+        worse += [{**public, coin: wrong} for coin in COINS if coin in public for wrong in wrongs()]
         if "other" in public:
             worse += [{**public, "other": "0"}, {**public, "other": "-1"}]
+        if "on" in public:  # that tells more, and that never ends
+            worse += [{**public, "on": str(int(int(public["on"]) * 0.99))}, {**public, "steps": 200}]
+            worse += [{**public, "on": str(2**64 - 2**40)}]
         if "block_size" in public:
             worse += [{**public, "k": 1000}, {**public, "block_size": 6}]
         if "prime" in public:

@@ -16,7 +16,7 @@ from dalenius.local.wire.client import Client
 from dalenius.local.wire.parameters import Parameters
 from dalenius.local.wire.words import WORDS, below
 from dalenius.noise.enclosure import exp_bounds
-from tests.local.wire.laws import law
+from tests.local.wire.laws import law, noisy_law
 from tests.local.wire.surveys import SURVEYS, fixed_words, values
 
 PRECISION = 300
@@ -26,19 +26,23 @@ def laws(survey: Parameters) -> list[dict[str, Fraction]]:
     client = Client(survey)
     if not survey.is_for_numbers:
         return [law(client, value) for value in values(survey)[:4]]
+    if survey.kind.tag == "laplace_mean":
+        return [noisy_law(survey, value) for value in (0, 1, 2, 4)]
     low, high = survey.mechanism.bounds
     return [law(client, low + (high - low) * part) for part in (0.0, 0.25, 0.5, 1.0)]
 
 
 def small(survey: Parameters) -> Parameters:
-    """Piecewise reports have 90 000 places: the same on a grid of 6 steps."""
-    if survey.kind.tag != "piecewise_mean":
-        return survey
+    """Piecewise reports have 90 000 places: the same on a grid of 6 steps. Noise of a few steps, and none of a margin
+    of 45 scales."""
     copy = dataclasses.replace(survey)
-    steps, window = 6, 3
-    other = Fraction(exp_bounds(Fraction(survey.mechanism.epsilon), PRECISION)[1], 1 << PRECISION)
-    fits = kinds.down(window / (window + steps * other))
-    copy.__dict__["constants"] = {"window": window, "steps": steps, "fits": fits}
+    if survey.kind.tag in ("piecewise_mean", "hybrid_mean"):
+        steps, window = 6, 3
+        other = Fraction(exp_bounds(Fraction(survey.mechanism.epsilon), PRECISION)[1], 1 << PRECISION)
+        fits = kinds.down(window / (window + steps * other))
+        copy.__dict__["constants"] = {**survey.constants, "window": window, "steps": steps, "fits": fits}
+    if survey.kind.tag == "laplace_mean":
+        copy.__dict__["constants"] = {**survey.constants, "margin": 3}
     return copy
 
 
@@ -58,7 +62,7 @@ def test_no_report_tells_more_than_epsilon(name: str) -> None:
     assert sharpest >= most * (1 - Fraction(1, 2**56))
 
 
-@pytest.mark.parametrize("name", sorted(set(SURVEYS) - {"piecewise"}))
+@pytest.mark.parametrize("name", sorted(set(SURVEYS) - {"piecewise", "hybrid", "laplace"}))
 def test_the_loss_covers_the_law(name: str) -> None:
     survey = SURVEYS[name]
     found = laws(survey)
@@ -93,6 +97,53 @@ def test_numbers_are_unbiased() -> None:
         low, high = survey.mechanism.bounds
         mean = sum(float(chance) * survey.mechanism.decode(int(report)) for report, chance in reports.items())
         assert mean == pytest.approx(low + (high - low) * part, abs=1e-9)
+
+
+def test_numbers_with_noise_are_unbiased_and_no_more_than_their_loss() -> None:
+    """At a whole number of steps the divergence of geometric noise is a sum, and what is charged is no less."""
+    for epsilon in (0.01, 0.5, 8.0):
+        survey = Parameters(local.Laplace(epsilon=epsilon, bounds=(-1.0, 3.0)))
+        c = survey.constants
+        r = Fraction(c["on"], WORDS)
+        worst = float(1 - r ** (c["steps"] // 2))  # between the ends, at no epsilon
+        assert worst <= survey.loss.delta_bounds(0.0).upper
+        assert worst == pytest.approx(survey.loss.delta_bounds(0.0).lower, rel=1e-9)
+        assert survey.loss.epsilon(0.0) == pytest.approx(epsilon, rel=1e-12)
+        decoded = survey.kind.decoded(survey.mechanism, c)
+        assert len(decoded) == survey.kind.places(c)
+        places = np.abs(np.arange(len(decoded)) - c["margin"])  # from the lower bound
+        weights = (1 - float(r)) / (1 + float(r)) * float(r) ** places
+        weights[[0, -1]] /= 1 - float(r)
+        assert weights.sum() == pytest.approx(1.0, rel=1e-9)
+        assert weights @ decoded == pytest.approx(-1.0, abs=1e-6 / epsilon)
+        spread = float(weights @ (decoded + 1.0) ** 2)
+        assert spread == pytest.approx(survey.mechanism.variance(-1.0), rel=1e-3)
+
+
+def test_noise_is_the_difference_of_two_runs() -> None:
+    survey = SURVEYS["laplace"]
+    c, top = survey.constants, 2**64 - 1
+    for first, second in ((0, 0), (3, 1), (0, 2), (10**4, 0), (0, 10**4)):
+        drawn = survey.kind.draw(c, 2**31, iter([0, *[0] * first, top, *[0] * second, top]))
+        at = c["margin"] + c["steps"] // 2 + first - second
+        assert drawn == min(max(at, 0), c["steps"] + 2 * c["margin"])
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.3, 0.62, 2.0, 40.0])
+def test_the_hybrid_is_a_coin_and_two_kinds(epsilon: float) -> None:
+    """The coin knows nothing of the number, so that the parts' laws are enough; it is rounded to the part that tells
+    less."""
+    whole, parts = (Parameters(m(epsilon=epsilon)).constants for m in (local.Hybrid, local.Piecewise))
+    bit = Parameters(local.Duchi(epsilon=epsilon)).constants["fits"]
+    assert whole["bit"] == bit
+    assert {name: whole[name] for name in parts} == parts
+    share = Fraction(local.Hybrid(epsilon=epsilon).share)
+    assert whole["piecewise"] - 1 < share * WORDS <= whole["piecewise"]
+    assert parts["fits"] <= bit  # what both tell is in proportion to these
+    collector = local.Aggregator(Parameters(local.Hybrid(epsilon=epsilon, bounds=(0, 10))))
+    collector.add(Client(collector.parameters).reports([2.5] * 400))
+    found = collector.estimate()
+    assert abs(found.estimate - 2.5) < 6 * found.standard_error + 1e-9
 
 
 def test_thresholds_are_on_the_private_side() -> None:

@@ -47,12 +47,12 @@ def test_tampered_parameters_are_refused(name: str) -> None:
     """One more word than keeps epsilon, numbers that do not fit each other, a smaller epsilon than the coins keep."""
     public = json.loads(SURVEYS[name].to_json())
     changed = [{**public, "version": 2}, {**public, "kind": "unheard_of"}, {**public, "epsilon": "0.5"}]
-    for coin in {"fits", "own"} & set(public):
+    for coin in {"fits", "own", "bit"} & set(public):
         changed += [{**public, coin: str(int(public[coin]) + delta)} for delta in (1, 2**40, -(2**40))]
         changed += [{**public, coin: wrong} for wrong in ("x", None, [])]
-    if "other" in public:
-        changed += [{**public, "other": str(int(public["other"]) - 1)}]
-    for number in {"k", "g", "prime", "d", "blocks", "block_size", "window", "steps"} & set(public):
+    for coin in {"other", "piecewise", "on"} & set(public):
+        changed += [{**public, coin: str(int(public[coin]) + delta)} for delta in (-1, -(2**40), 2**40)]
+    for number in {"k", "g", "prime", "d", "blocks", "block_size", "window", "steps", "margin"} & set(public):
         changed += [
             {**public, number: wrong} for wrong in (public[number] + 1, str(public[number]), None, -1, 2.5)
         ]
@@ -203,9 +203,10 @@ def test_refuses() -> None:
         Parameters(local.Duchi(epsilon=1.0), "", ("a",))
     with pytest.raises(InvalidParameter, match="mechanism"):
         Parameters(dp.mechanisms.Laplace(sensitivity=1, scale=1.0))
-    for epsilon in (1e-7, 41.0):
-        with pytest.raises(InvalidParameter, match="epsilon"):
-            Parameters(local.RandomizedResponse(epsilon=epsilon))
+    for kind, ends in ((local.RandomizedResponse, (1e-7, 41.0)), (local.Laplace, (0.009, 41.0))):
+        for epsilon in ends:
+            with pytest.raises(InvalidParameter, match="epsilon"):
+                Parameters(kind(epsilon=epsilon))
     with pytest.raises(InvalidParameter, match="survey"):
         Parameters(response, "x" * 300)
     for text in ("", "{}", "[1]", None, '{"format":"dalenius local tally","version":1}'):

@@ -61,6 +61,7 @@ MORE = (
     dp.infer.MannWhitneyTest(dp.GDP(0.5)),
     dp.infer.IndependenceTest(dp.GDP(0.5), x_levels=(0, 1), y_levels=(0, 1)),
     dp.infer.TwoSampleKolmogorovSmirnovTest(dp.GDP(0.5)),
+    dp.infer.HuberLocation(dp.ApproxDP(1.0, 1e-6), c=2.0, size=5000),
 )
 
 

@@ -190,7 +190,7 @@ class Guesses:
         def rare(right: int) -> bool:
             return right > self.made or self._chance(loss, right, 2.0 * right - self.made) <= failure
 
-        return bisect_left(range(self.made + 1), True, key=rare) / self.made
+        return bisect_left(range(self.made + 1), True, key=rare) / max(1, self.made)
 
     def contradicts(self, claim: Claim, failure: float = 0.05) -> bool:
         """Whether the attack is too good for the claim to be true.

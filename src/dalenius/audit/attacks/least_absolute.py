@@ -10,7 +10,7 @@ corners.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from dalenius.core.arrays import Reals
 
@@ -33,7 +33,12 @@ def least_absolute(matrix: Reals, answers: Reals) -> tuple[Reals, float]:
             best, best_gap = point.x, gap
         if gap <= GAP:
             break
-        point.step()
+        try:
+            point.step()
+        except (
+            LinAlgError
+        ):  # fewer questions than unknown numbers: many x are as good, and their matrix is singular
+            break
     return best, best_gap
 
 

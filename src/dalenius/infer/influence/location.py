@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -15,11 +16,12 @@ from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.arrays import Reals
 from dalenius.errors import CannotMeet
+from dalenius.infer.columns import Column, Numbers
+from dalenius.infer.estimates.settings.estimate import Bounds, Estimate, TableRows, bounds_of, needed
 from dalenius.infer.influence.huber_location import LocalHuberLocation
 from dalenius.infer.inputs import column
-from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
 from dalenius.intervals.laws import multiple
 from dalenius.mechanisms import Laplace
@@ -32,16 +34,19 @@ SQUARES = 2.0**-20
 """Squares are rounded to whole numbers of this."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HuberLocation:
-    """Huber's location by propose-test-release: what `huber_location` runs.
+@dataclass(frozen=True)
+class HuberLocation(Estimate):
+    """Huber's location by propose-test-release as an object, with its cost: what a session takes.
+
+    `dp.infer.huber_location` says how it is estimated. In a session the column is held in memory.
 
     Parameters
     ----------
     guarantee
         The promise: `ApproxDP(epsilon, delta)`.
     bounds
-        What is public about the numbers; wide bounds cost nothing.
+        What is public about the numbers; wide bounds cost nothing. In a session they may be left out where the column
+        has some.
     c
         Where psi bends, in the units of the data.
     size
@@ -53,33 +58,39 @@ class HuberLocation:
 
     Examples
     --------
-    >>> import dalenius as dp
-    >>> from dalenius.infer.influence.location import HuberLocation
-    >>> m = HuberLocation(guarantee=dp.ApproxDP(1.0, 1e-6), bounds=(-1e6, 1e6), c=1.5, size=5000)
+    >>> import dalenius as dp, pandas as pd
+    >>> m = dp.infer.HuberLocation(dp.ApproxDP(1.0, 1e-6), bounds=(-1e6, 1e6), c=15.0, size=3000)
     >>> m.loss.epsilon(1e-6) <= 1.0
+    True
+    >>> people = pd.DataFrame({"age": [20, 30, 40] * 1000})
+    >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ApproxDP(3.0, 1e-5))
+    >>> bool(abs(s.infer(m, "age").params[0] - 30) < 3)
     True
     """
 
-    guarantee: Guarantee
-    bounds: tuple[float, float]
-    c: float
-    size: int
+    bounds: Bounds = None
+    c: float = field(kw_only=True)
+    size: int = field(kw_only=True)
     share: float = 0.5
-    adjacency: Adjacency = ADD_REMOVE
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
+    what = "Huber's location"
+
+    def _check(self) -> None:
+        object.__setattr__(self, "bounds", bounds_of("bounds", self.bounds))
         object.__setattr__(self, "c", checks.positive("c", self.c))
         object.__setattr__(self, "size", checks.count("size", self.size, least=1))
         object.__setattr__(self, "share", checks.open_probability("share", self.share))
-        checked_adjacency(self.adjacency)
-        promise = checked_guarantee(self.guarantee)
-        if not isinstance(promise, ApproxDP) or not promise.delta > 0 or not promise.epsilon > 0:
+        if (
+            not isinstance(self.guarantee, ApproxDP)
+            or not self.guarantee.delta > 0
+            or not self.guarantee.epsilon > 0
+        ):
             raise CannotMeet(
-                f"a release after a private test cannot keep {promise}: it needs a delta for data that should not "
-                "pass. Ask for ApproxDP(epsilon, delta), or use dp.infer.m_estimate, which needs no test."
+                f"a release after a private test cannot keep {self.guarantee}: it needs a delta for data that should "
+                "not pass. Ask for ApproxDP(epsilon, delta), or use dp.infer.m_estimate, which needs no test."
             )
-        _ = self._release
+        if self.bounds is not None:
+            _ = self._release
 
     @property
     def _promise(self) -> ApproxDP:
@@ -87,6 +98,10 @@ class HuberLocation:
 
     @cached_property
     def _release(self) -> ProposeTestRelease:
+        between = needed("bounds", self.bounds, self.what)
+        return self._within((between.low, between.high))
+
+    def _within(self, bounds: tuple[float, float]) -> ProposeTestRelease:
         epsilon = self._promise.epsilon * (1 - 1e-9)
         test, wrong = TEST * epsilon, self._promise.delta * (1 - 1e-6)
         spare = (math.log(1 / wrong) + SPARE) / test
@@ -101,7 +116,7 @@ class HuberLocation:
         mechanism = LocalHuberLocation(
             sensitivity=sensitivity,
             scale=sensitivity / ((1 - TEST - SPREAD) * epsilon),
-            bounds=self.bounds,
+            bounds=bounds,
             c=self.c,
             adjacency=self.adjacency,
         )
@@ -113,19 +128,30 @@ class HuberLocation:
         scale = 2 / (SPREAD * self._promise.epsilon) * (1 + 1e-9)
         return Laplace(sensitivity=2, scale=scale, adjacency=self.adjacency)
 
-    @property
+    @cached_property
     def loss(self) -> Loss:
-        """What a release costs, whatever the data."""
-        return self._release.loss + self._counts.loss
+        """What a release costs, whatever the data and wherever the bounds are."""
+        return self._within((-2 * self.c, 2 * self.c)).loss + self._counts.loss
 
-    def release(self, x: Any) -> Result:
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (Numbers(bounds_of("bounds", self.bounds)),)
+
+    def told(self, bounds: Sequence[tuple[float, float] | None]) -> Self:
+        return replace(self, bounds=bounds[0]) if self.bounds is None else self
+
+    def release_from(self, rows: TableRows) -> Result:
+        blocks = rows.column()
+        return self._result(np.concatenate([np.empty(0), *blocks]), rows.names[0], blocks.half_step)
+
+    def release(self, *data: Any) -> Result:
         """The estimate with its interval; none if the test refuses.
 
         Parameters
         ----------
-        x
-            One number for each row; rows that hold no finite number are absent (in the middle of the bounds, where
-            rows are replaced).
+        *data
+            One column of numbers; rows that hold no finite number are absent (in the middle of the bounds, where rows
+            are replaced).
 
         Returns
         -------
@@ -135,9 +161,12 @@ class HuberLocation:
         Raises
         ------
         InvalidParameter
-            If x is not one column of numbers.
+            If it is not one column of numbers.
         """
-        values, name = column(x)
+        return self._result(*column(data[0]))
+
+    def _result(self, values: Reals, name: str, moved: float = 0.0) -> Result:
+        """moved: how far values may have been moved already."""
         estimate = self._release.release(values)
         method = "Huber's location, propose-test-release"
         if isinstance(estimate, Refusal):
@@ -161,7 +190,7 @@ class HuberLocation:
 
         def limits(alpha: float) -> list[list[float]]:
             wider = float(stdtrit(freedom, 1 - alpha / 2) / ndtri(1 - alpha / 2))
-            reach = wider * float(multiple(peaked, alpha)) * bse
+            reach = wider * float(multiple(peaked, alpha)) * bse + moved
             return [[estimate - reach, estimate + reach]]
 
         return Result([name], [estimate], loss=self.loss, method=method, limits=limits, bse=[bse])
@@ -169,7 +198,7 @@ class HuberLocation:
     def _about(self, values: Any, estimate: float) -> list[float]:
         """The rows within c of the estimate, and the sum of psi^2/c^2 in whole numbers of 2^-20."""
         mechanism: LocalHuberLocation = self._release.mechanism  # type: ignore[assignment]
-        places = self.bounds[0] + mechanism.grid_rows(values) * mechanism._step
+        places = mechanism.bounds[0] + mechanism.grid_rows(values) * mechanism._step
         u = np.clip((places - estimate) / self.c, -1.0, 1.0)
         whole = np.rint(u * u / SQUARES).astype(np.int64)
         return [float(np.count_nonzero(np.abs(u) < 1)), float(int(whole.sum())) * SQUARES]
@@ -231,5 +260,5 @@ def huber_location(
     (True, True)
     """
     return HuberLocation(
-        guarantee=guarantee, bounds=bounds, c=c, size=size, share=share, adjacency=adjacency
+        guarantee, bounds=checks.interval("bounds", bounds), c=c, size=size, share=share, adjacency=adjacency
     ).release(x)

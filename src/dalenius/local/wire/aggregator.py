@@ -177,14 +177,16 @@ class Aggregator:
             If there are too few reports.
         """
         m = self.parameters.mechanism
-        if not self.parameters.is_for_numbers:
+        kind = self.parameters.kind
+        if not isinstance(kind, WireMean):
             return Frequencies(m, self.tally, self.people, categories or self.parameters.categories)
         if self.people > MOST_NUMBERS:
             raise InvalidParameter(
                 f"there are {self.people} reports; one mean is estimated from at most 2^28. Estimate the means of "
                 "several aggregators, and take their mean."
             )
-        return MeanEstimate(m, np.repeat(m.decode(np.arange(self._size)), self.tally))
+        reports = np.repeat(kind.decoded(m, self.parameters.constants), self.tally)
+        return MeanEstimate(m, reports, self.parameters.loss)
 
     @property
     def tally(self) -> Ints:

@@ -12,6 +12,7 @@ const daleniusLocal = (() => {
     while (drawn >= limit) drawn = word();
     return Number(drawn % size);
   };
+  const heads = (threshold) => { let found = 0; while (coin(threshold)) found++; return found; };
   const respond = (truth, k, fits) => {
     if (coin(fits)) return truth;
     const other = below(k - 1);
@@ -24,12 +25,32 @@ const daleniusLocal = (() => {
   };
   const odd = (n) => { let bit = 0; for (; n > 0; n &= n - 1) bit ^= 1; return bit === 1; };
   const unary = (p, v) => hexadecimal(Array.from({ length: p.k }, (_, n) => coin(n === v ? p.own : p.other)));
-  // For each kind its whole numbers, how a report is drawn, and how many places fit an answer and do not, where places
-  // weigh one of two. A kind is for answers 0 .. k - 1 if k is among its numbers, and else for numbers within bounds.
+  const between = (v, steps) => { // one of steps + 1 places, at random so that the mean is kept
+    const place = BigInt(v) * BigInt(steps), part = Number(place % BigInt(GRID));
+    return Number(place / BigInt(GRID)) + (below(GRID) < part ? 1 : 0);
+  };
+  const bit = (v, fits) => respond(below(GRID) < v ? 1 : 0, 2, fits);
+  const piecewise = (p, v) => {
+    const start = between(v, p.steps);
+    if (coin(p.fits)) return start + below(p.window);
+    const other = below(p.steps);
+    return other < start ? other : other + p.window;
+  };
+  const laplace = (p, v) => {
+    const start = between(v, p.steps) + p.margin, noise = heads(p.on) - heads(p.on);
+    return Math.min(Math.max(start + noise, 0), p.steps + 2 * p.margin);
+  };
+  const odds = (threshold) => Number(BigInt(threshold)) / Number(WORDS - BigInt(threshold));
+  // The logarithm of the largest ratio of chances, of a coin for this many places that fit and that do not.
+  const tells = (threshold, inside, outside) => Math.log((odds(threshold) * outside) / inside);
+  const fits = (sizes) => ({ coins: ["fits"], tells: (p) => [tells(p.fits, ...sizes(p))] });
+  const pair = { coins: ["own", "other"], tells: (p) => [Math.log(odds(p.own) / odds(p.other))] };
+  // For each kind its whole numbers, how a report is drawn, its coins and what they tell.
+  // A kind is for answers 0 .. k - 1 if k is among its numbers, and else for numbers within bounds.
   const kinds = {
-    randomized_response: { whole: ["k"], draw: (p, v) => respond(v, p.k, p.fits), sizes: (p) => [1, p.k - 1] },
-    optimized_unary_encoding: { whole: ["k"], draw: unary },
-    symmetric_unary_encoding: { whole: ["k"], draw: unary },
+    randomized_response: { whole: ["k"], draw: (p, v) => respond(v, p.k, p.fits), ...fits((p) => [1, p.k - 1]) },
+    optimized_unary_encoding: { whole: ["k"], draw: unary, ...pair },
+    symmetric_unary_encoding: { whole: ["k"], draw: unary, ...pair },
     hadamard_response: {
       whole: ["k", "blocks", "block_size"],
       draw: (p, v) => {
@@ -39,8 +60,8 @@ const daleniusLocal = (() => {
         const column = below(size);
         return start + (odd(column & row) === fits ? column ^ (row & -row) : column);
       },
-      sizes: ({ k, blocks, block_size: size }) =>
-        (size & (size - 1)) === 0 && k <= blocks * (size - 1) ? [size / 2, blocks * size - size / 2] : [0, 0],
+      ...fits(({ k, blocks, block_size: size }) =>
+        (size & (size - 1)) === 0 && k <= blocks * (size - 1) ? [size / 2, blocks * size - size / 2] : [0, 0]),
     },
     local_hashing: {
       whole: ["k", "g", "prime"],
@@ -49,7 +70,7 @@ const daleniusLocal = (() => {
         const hashed = Math.floor((((a * v + b) % p.prime) * p.g) / p.prime);
         return [a, b, respond(hashed, p.g, p.fits)];
       },
-      sizes: (p) => [1, p.g - 1],
+      ...fits((p) => [1, p.g - 1]),
     },
     subset_selection: {
       whole: ["k", "d"],
@@ -64,31 +85,31 @@ const daleniusLocal = (() => {
         }
         return hexadecimal(chosen);
       },
-      sizes: (p) => [p.d, p.k - p.d],
+      ...fits((p) => [p.d, p.k - p.d]),
     },
-    one_bit_mean: { whole: [], draw: (p, v) => respond(below(GRID) < v ? 1 : 0, 2, p.fits), sizes: () => [1, 1] },
-    piecewise_mean: {
+    one_bit_mean: { whole: [], draw: (p, v) => bit(v, p.fits), ...fits(() => [1, 1]) },
+    piecewise_mean: { whole: ["window", "steps"], draw: piecewise, ...fits((p) => [p.window, p.steps]) },
+    hybrid_mean: {
       whole: ["window", "steps"],
-      draw: (p, v) => {
-        const place = BigInt(v) * BigInt(p.steps), part = Number(place % BigInt(GRID));
-        const start = Number(place / BigInt(GRID)) + (below(GRID) < part ? 1 : 0);
-        if (coin(p.fits)) return start + below(p.window);
-        const other = below(p.steps);
-        return other < start ? other : other + p.window;
-      },
-      sizes: (p) => [p.window, p.steps],
+      draw: (p, v) => (coin(p.piecewise) ? piecewise(p, v) : p.window + p.steps + bit(v, p.bit)),
+      coins: ["piecewise", "fits", "bit"],
+      tells: (p) => [tells(p.fits, p.window, p.steps), tells(p.bit, 1, 1)],
+    },
+    laplace_mean: {
+      whole: ["steps", "margin"],
+      draw: laplace,
+      coins: ["on"],
+      // A coin that hardly ever shows tails would go on for ever.
+      tells: (p) => [odds(p.on) > 0 && odds(p.on) < 2 ** 20 ? p.steps * Math.log1p(1 / odds(p.on)) : NaN],
     },
   };
   // The largest ratio of chances, from the numbers that reports are drawn with, must be what the message says. Text is
   // no number, even if it reads like one: "1" + 1 is "11".
   const keeps = (p) => {
-    const { whole, sizes } = kinds[p.kind];
+    const { whole, coins, tells } = kinds[p.kind];
     if (!whole.every((name) => Number.isInteger(p[name]) && p[name] >= 0 && p[name] <= MOST)) return false;
-    if (!(sizes ? ["fits"] : ["own", "other"]).every((name) => typeof p[name] === "string")) return false;
-    const odds = (threshold) => Number(BigInt(threshold)) / Number(WORDS - BigInt(threshold));
-    const [inside, outside] = sizes ? sizes(p) : [1, 1];
-    const ratio = sizes ? (odds(p.fits) * outside) / inside : odds(p.own) / odds(p.other);
-    return Math.abs(Math.log(ratio)) <= Number(p.epsilon) + 1e-9;
+    if (!coins.every((name) => typeof p[name] === "string")) return false;
+    return tells(p).every((told) => Math.abs(told) <= Number(p.epsilon) + 1e-9);
   };
   const place = (p, value) => {
     if (!kinds[p.kind].whole.includes("k")) {

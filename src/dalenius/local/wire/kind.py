@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from dalenius.calculus.loss import Loss
 from dalenius.core.record import JSON, exact
 from dalenius.local.wire.words import WORDS
 
@@ -30,6 +31,10 @@ class Kind(ABC):
     mechanism: ClassVar[type]
     settings: ClassVar[tuple[str, ...]] = ("k",)
     """The attributes that make the mechanism, besides epsilon; whole numbers."""
+    rising: ClassVar[tuple[str, ...]] = ()
+    """Coins that are the more private the more often they show heads."""
+    least: ClassVar[float] = 1e-6
+    """The least epsilon: below, words of 64 bits are too coarse for coins that estimates can be made from."""
 
     @abstractmethod
     def numbers(self, mechanism: Any) -> dict[str, int]:
@@ -37,7 +42,11 @@ class Kind(ABC):
 
     @abstractmethod
     def thresholds(self, mechanism: Any) -> dict[str, int]:
-        """The sharpest thresholds that keep epsilon; lower is more private, but for "other"."""
+        """The sharpest thresholds that keep epsilon; lower is more private, but for those that are `rising`."""
+
+    def loss(self, mechanism: Any) -> Loss:
+        """What a report costs: no less than what the law on the wire does."""
+        return mechanism.loss  # type: ignore[no-any-return]
 
     def make(self, epsilon: float, record: Mapping[str, JSON]) -> Any:
         """The mechanism that a message describes."""

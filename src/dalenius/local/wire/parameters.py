@@ -15,7 +15,13 @@ from dalenius.local.frequency_oracle import MOST_ANSWERS
 from dalenius.local.wire.hadamard_response import WireHadamardResponse
 from dalenius.local.wire.kind import NEAR, Kind, double
 from dalenius.local.wire.local_hashing import WireLocalHashing
-from dalenius.local.wire.means import WireMean, WireOneBitMean, WirePiecewiseMean
+from dalenius.local.wire.means import (
+    WireHybridMean,
+    WireLaplaceMean,
+    WireMean,
+    WireOneBitMean,
+    WirePiecewiseMean,
+)
 from dalenius.local.wire.randomized_response import WireRandomizedResponse
 from dalenius.local.wire.subset_selection import WireSubsetSelection
 from dalenius.local.wire.unary_encoding import WireOptimizedUnaryEncoding, WireSymmetricUnaryEncoding
@@ -31,10 +37,12 @@ KINDS: tuple[Kind, ...] = (
     WireSubsetSelection(),
     WireOneBitMean(),
     WirePiecewiseMean(),
+    WireHybridMean(),
+    WireLaplaceMean(),
 )
 
-LEAST_EPSILON, MOST_EPSILON = 1e-6, 40.0
-"""Beyond these, words of 64 bits are too coarse for coins that estimates can be made from."""
+MOST_EPSILON = 40.0
+"""Beyond, words of 64 bits are too coarse for coins that estimates can be made from."""
 
 LONGEST = 200
 """Characters of a survey's name, and of a category."""
@@ -52,7 +60,8 @@ class Parameters:
     ----------
     mechanism
         RandomizedResponse, OptimizedUnaryEncoding, SymmetricUnaryEncoding, HadamardResponse, LocalHashing or
-        SubsetSelection for answers, Duchi or Piecewise for numbers; epsilon from 1e-6 to 40.
+        SubsetSelection for answers, Duchi, Piecewise, Hybrid or Laplace for numbers; epsilon from 1e-6 (Laplace: 0.01)
+        to 40.
     survey
         The name of the survey. Every report carries it, so that reports of two surveys are not mixed up.
     categories
@@ -77,9 +86,11 @@ class Parameters:
             raise InvalidParameter.of(
                 "mechanism", f"mechanism is {checks.shown(self.mechanism)}; on the wire there are {names}."
             )
-        if not LEAST_EPSILON <= self.mechanism.epsilon <= MOST_EPSILON:
+        if not self.kind.least <= self.mechanism.epsilon <= MOST_EPSILON:
             raise InvalidParameter.of(
-                "epsilon", f"epsilon is {self.mechanism.epsilon:g}; on the wire it must be from 1e-6 to 40."
+                "epsilon",
+                f"epsilon is {self.mechanism.epsilon:g}; on the wire it must be from {self.kind.least:g} to "
+                f"{MOST_EPSILON:g}.",
             )
         if not self.is_for_numbers and self.mechanism.k > MOST_ANSWERS:
             raise InvalidParameter.of(
@@ -115,8 +126,7 @@ class Parameters:
     @property
     def loss(self) -> Loss:
         """What one report costs the person who sends it."""
-        loss: Loss = self.mechanism.loss
-        return loss
+        return self.kind.loss(self.mechanism)
 
     @cached_property
     def constants(self) -> dict[str, int]:
@@ -213,7 +223,7 @@ def read(record: Mapping[str, JSON]) -> Parameters:
         raise InvalidParameter("the numbers of these dalenius local parameters do not fit each other.")
     for name, sharpest in kind.thresholds(mechanism).items():
         # A coin that shows heads more often than this would tell more than epsilon.
-        spare = coins[name] - sharpest if name == "other" else sharpest - coins[name]
+        spare = coins[name] - sharpest if name in kind.rising else sharpest - coins[name]
         if not 0 <= spare <= NEAR:
             raise InvalidParameter(
                 f"the threshold {name!r} is not one that keeps the epsilon stated: do not report."

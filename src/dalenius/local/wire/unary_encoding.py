@@ -16,6 +16,7 @@ class WireOptimizedUnaryEncoding(Kind):
 
     tag = "optimized_unary_encoding"
     mechanism: ClassVar[type] = OptimizedUnaryEncoding
+    rising = ("other",)
 
     def numbers(self, mechanism: Any) -> dict[str, int]:
         return {"k": mechanism.k}

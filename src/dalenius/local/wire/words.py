@@ -27,3 +27,11 @@ def below(m: int, words: Iterator[int]) -> int:
     while (word := next(words)) >= limit:
         pass
     return word % m
+
+
+def heads(threshold: int, words: Iterator[int]) -> int:
+    """How often a coin shows heads before the first tails; takes a word more than that."""
+    found = 0
+    while coin(threshold, words):
+        found += 1
+    return found

@@ -62,6 +62,7 @@ ESTIMATES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "quantiles": ("Quantiles", (*_PROMISE, "bounds", "bins", "levels")),
     "correlation": ("Correlation", (*_PROMISE, "x_bounds", "y_bounds")),
     "contingency": ("Contingency", (*_PROMISE, "x_levels", "y_levels")),
+    "huber_location": ("HuberLocation", (*_PROMISE, "bounds", "c", "size", "share")),
 }
 """The same of means, shares and the like."""
 
@@ -98,6 +99,15 @@ def estimator_record(estimator: object) -> dict[str, JSON]:
     settings = {word: getattr(estimator, FIELDS.get((tag, word), word)) for word in KNOWN[tag][1]}
     said = {word: value for word, value in settings.items() if word not in BEFORE or value != BEFORE[word]}
     return {"kind": tag, "settings": {word: _record(value) for word, value in said.items()}}
+
+
+def instead_of(function: str, promise: Guarantee) -> str:
+    """What a session is given in place of a function of `dalenius.infer`."""
+    if function == "paired_mean_test":
+        return f'a session is given the differences, dp.infer.MeanTest({promise}) of "after - before"'
+    if function not in KNOWN:
+        return f"a session has nothing like it; it takes {', '.join(name for name, _ in KNOWN.values())} of dp.infer"
+    return f"a session is given the question alone, dp.infer.{KNOWN[function][0]}({promise})"
 
 
 def read_estimator(record: JSON) -> Any:

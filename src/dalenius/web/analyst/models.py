@@ -59,7 +59,7 @@ class What:
 
     def is_paid_by(self, promise: Guarantee) -> bool:
         """Whether a budget of this kind can pay for it at all."""
-        return isinstance(promise, ApproxDP) or not (self.fit and self.name in APPROXIMATE)
+        return isinstance(promise, ApproxDP) or self.name not in APPROXIMATE
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -98,9 +98,10 @@ APPROXIMATE = frozenset(
         "AdaptivePosteriorSampleRegression",
         "CalibratedPosteriorSampleRegression",
         "LocalLogisticRegression",
+        "HuberLocation",
     }
 )
-"""Models whose loss no rho, no mu and no epsilon alone bounds: they keep ApproxDP, and only its budgets pay for it."""
+"""Those whose loss no rho, no mu and no epsilon alone bounds: they keep ApproxDP, and only its budgets pay for it."""
 
 COLUMNS, COLUMN, CONDITION, VALUES = "columns", "a column", "a condition", "a column of values"
 WITH_INTERVALS, TESTED, MODELS = "estimates with intervals", "tests", "models to predict with"
