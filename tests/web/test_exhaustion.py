@@ -127,6 +127,22 @@ def test_fields_of_forms_are_counted_before_they_are_read(console: Console) -> N
     assert console.client.post("/sign-in", content=b"&" * MOST_FIELDS, headers=form).status_code == 401
 
 
+@pytest.mark.parametrize("codec", ["punycode", "unicode_escape", "undefined", "nobody knows it", "utf-8"])
+def test_a_form_in_parts_says_no_charset(console: Console, codec: str) -> None:
+    """It would be read by any codec of Python, before it is known who sent it: a MiB of Punycode for a minute, in which
+    nobody else is answered."""
+    body = b'--X\r\nContent-Disposition: form-data; name="token"\r\n\r\nx-' + b"a" * 9999 + b"\r\n--X--\r\n"
+    for path in ("/sign-in", "/people", "/datasets/people/renew"):
+        for kind in (
+            f"multipart/form-data; boundary=X; charset={codec}",
+            f' Multipart/Form-Data;CHARSET="{codec}"',
+        ):
+            told = console.client.post(path, content=body, headers={"content-type": kind})
+            assert (told.status_code, "says no charset" in told.text) == (415, True), (path, kind)
+    plain = {"content-type": "multipart/form-data; boundary=X"}
+    assert console.client.post("/people", content=body, headers=plain).status_code == 401
+
+
 def test_one_person_does_not_wait_on_all_connections(console: Console) -> None:
     anna, jobs = console.api("Anna"), console.app.state.jobs
     id = console.people["Anna"].id

@@ -14,6 +14,7 @@ from typing import Any
 
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dalenius.web import failures
@@ -75,6 +76,10 @@ class Guard:
             self._check(request)
             kind = request.headers.get("content-type", "").strip().lower()
             await self.app(scope, self._limited(receive, kind), sending)
+        except (
+            ClientDisconnect
+        ):  # in the middle of a request: nobody is there to be told, and nothing has failed
+            pass
         except Exception as error:
             answer = await failures.answer(request, error)
             if not status:  # else it has begun, and the server hangs up
@@ -94,6 +99,10 @@ class Guard:
             raise Problem(400, "the length of the request is not a number.")
         if int(length[:20]) > self.settings.body_bytes:
             raise self._too_large()
+        if "multipart/" in (kind := request.headers.get("content-type", "").lower()) and "charset" in kind:
+            # Whoever reads it would decode it by any codec of Python: of a MiB in Punycode for a minute, in an escaping
+            # one to half characters; and names of codecs that nobody knows are kept for ever. No browser says one.
+            raise Problem(415, "a form in several parts is written in UTF-8 and says no charset.")
 
     def _too_large(self) -> Problem:
         most = self.settings.body_bytes
