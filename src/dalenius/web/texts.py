@@ -53,8 +53,8 @@ def can_be_kept(text: str) -> bool:
 
 
 async def form_of(request: Request) -> FormData:
-    """The form of a request, which has more fields than Starlette reads by itself. Nobody reads one in another way: what
-    cannot be kept is refused here, also by pages whose fields FastAPI does not know."""
+    """The form of a request, which has more fields than Starlette reads by itself. Nobody reads one in another way:
+    what cannot be kept is refused here, also by pages whose fields FastAPI does not know."""
     form = await request.form(max_fields=MOST_FIELDS)
     check(form)
     return form
