@@ -98,8 +98,8 @@ class Guard:
             self._log(request, method, status)
 
     def _kept(self, name: bytes, value: bytes) -> bytes:
-        """A header; of cookies ours alone. Those of other programs at this host are none of our business, and what Python
-        does with backslashes inside quotes, which ours has not, grows with the square: 50 kB take ten seconds."""
+        """A header; of cookies ours alone. Those of other programs at this host are none of our business, and what
+        Python does with backslashes inside quotes, which ours has not, grows with the square: ten seconds of 50 kB."""
         if name != b"cookie":
             return value
         cookies = (each.strip() for each in value.split(b";"))
