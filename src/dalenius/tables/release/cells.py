@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-
 SIGNS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 """Some spreadsheets pass over blanks before them, or read the wide ones of East Asia as the narrow ones."""
 
