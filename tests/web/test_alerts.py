@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from dalenius.web.datasets import open_session
-from tests.adaptive.personal.golden_reports import reports
+from tests.adaptive.personal.golden_reports import NAMES, reports
 from tests.web.console import Console, csrf
 
 
@@ -113,6 +113,7 @@ def test_a_steward_publishes_a_report_by_a_page(console: Console) -> None:
         ("pay", b"\xff", "JSON"),
         ("Pay!", written.encode(), "name is"),
         ("pay", b"[" * 100_000, "JSON"),
+        ("pay", written.replace(json.dumps(NAMES[2]), '"half \\ud800"').encode(), "half a character"),
     ):
         bad = {"report": ("report.json", content, "application/json")}
         answer = browser.post("/reports", data={**sent, "name": name}, files=bad)

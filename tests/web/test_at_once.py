@@ -146,3 +146,20 @@ def test_who_gets_no_turn_to_plan_is_told_to_come_again(
         told = console.api("Anna").post(f"{WHERE}/price", json=count(50))
     assert (told.status_code, told.headers["retry-after"]) == (503, "2")
     assert console.api("Anna").post(f"{WHERE}/price", json=count(50)).status_code == 200
+
+
+def test_nobody_has_all_turns_to_plan(console: Console) -> None:
+    """Each request that waits for one has a thread, and signing in needs one, too."""
+    anna, boris, id = console.api("Anna"), console.api("Boris"), console.people["Anna"].id
+    with ExitStack() as stack:
+        for number in range(apart.OF_ONE):
+            if number == apart.MOST // 2:
+                told = anna.post(f"{WHERE}/price", json=SYNTHESIS | {"bins": 5})
+                assert (told.status_code, told.headers["retry-after"]) == (429, "1")
+                assert anna.post(f"{WHERE}/price", json=count(61)).status_code == 200
+            stack.enter_context(apart.one_of(id))
+        for path in ("price", "releases"):
+            assert anna.post(f"{WHERE}/{path}", json=count(60)).status_code == 429
+            assert boris.post(f"{WHERE}/{path}", json=count(60)).status_code < 300
+    assert anna.post(f"{WHERE}/price", json=count(60)).status_code == 200
+    assert not apart._UNDER_WAY

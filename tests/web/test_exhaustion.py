@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.cookies
 import json
 import socket
 import time
@@ -125,6 +126,53 @@ def test_fields_of_forms_are_counted_before_they_are_read(console: Console) -> N
     form = {"content-type": "application/x-www-form-urlencoded"}
     assert console.client.post("/sign-in", content=b"&" * (MOST_FIELDS + 1), headers=form).status_code == 413
     assert console.client.post("/sign-in", content=b"&" * MOST_FIELDS, headers=form).status_code == 401
+
+
+@pytest.mark.parametrize("codec", ["punycode", "unicode_escape", "undefined", "nobody knows it", "utf-8"])
+def test_a_form_in_parts_says_no_charset(console: Console, codec: str) -> None:
+    """It would be read by any codec of Python, before it is known who sent it: a MiB of Punycode for a minute, in which
+    nobody else is answered."""
+    body = b'--X\r\nContent-Disposition: form-data; name="token"\r\n\r\nx-' + b"a" * 9999 + b"\r\n--X--\r\n"
+    for path in ("/sign-in", "/people", "/datasets/people/renew"):
+        for kind in (
+            f"multipart/form-data; boundary=X; charset={codec}",
+            f' Multipart/Form-Data;CHARSET="{codec}"',
+        ):
+            told = console.client.post(path, content=body, headers={"content-type": kind})
+            assert (told.status_code, "says no charset" in told.text) == (415, True), (path, kind)
+    plain = {"content-type": "multipart/form-data; boundary=X"}
+    assert console.client.post("/people", content=body, headers=plain).status_code == 401
+
+
+def test_of_cookies_ours_alone_are_read(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python reads one of 50 kB of backslashes in ten seconds, in which nobody else is answered."""
+    cookie, seen = console.browser("Anna").cookies["dalenius"], []
+    monkeypatch.setattr(http.cookies, "_unquote", lambda text: seen.append(text) or text)
+    odd = '"' + "\\" * 30_000 + '"'
+    for sent, status in (
+        (f"theirs={odd}; dalenius={cookie}; dalenius2=x", 200),
+        (f"dalenius={odd}", 401),
+        ("dalenius=" + "a" * 300, 401),
+    ):
+        assert console.client.get("/api/v1/me", headers={"Cookie": sent}).status_code == status
+    assert set(seen) <= {cookie, ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("X-Anything", "a" * 70_000),
+        ("Content-Type", "application/json; a=" + '"' + ";" * 400),
+        ("Accept", "b" * 66_000),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_head_has_an_end(console: Console, name: str, value: str) -> None:
+    """Also one that arrives in one piece. The library that reads content types takes a second for one of 60 kB."""
+    told = console.client.post("/sign-in", headers={name: value}, content=b"x")
+    assert (told.status_code, told.json()["type"]) == (431, "urn:dalenius:problem:head-too-large")
+    told = console.client.get("/plan?" + "a" * 60_000, headers={"X-Anything": "a" * 6_000})
+    assert told.status_code == 431
 
 
 def test_one_person_does_not_wait_on_all_connections(console: Console) -> None:

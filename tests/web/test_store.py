@@ -103,6 +103,7 @@ def test_a_history_with_a_number_that_is_not_finite_stays_readable(place: str) -
     ]
     with opened.writing() as connection:  # as version 1 wrote them
         connection.execute(text("ALTER TABLE console_releases DROP COLUMN budget"))
+        connection.execute(text("DROP INDEX console_claims_made"))
         connection.execute(text("UPDATE console_versions SET version = 1 WHERE subject = 'releases'"))
         for n, request in enumerate(requests):
             values = {"id": str(n), "request": request}
@@ -120,6 +121,9 @@ def test_a_history_with_a_number_that_is_not_finite_stays_readable(place: str) -
         for id, request in (("3", requests[0]), ("4", json.dumps({"budget": budget}))):
             releases.keep(connection, id=id, person="p", dataset="d", key=id, request=request, **told)
     with opened.reading() as connection:
+        assert [each["name"] for each in inspect(connection).get_indexes("console_claims")] == [
+            "console_claims_made"
+        ]
         listed = {each.id: json.loads(each.request) for each in releases.of_person(connection, "p", "d", 10)}
         assert [listed[str(n)]["budget"] for n in range(5)] == [None, budget, None, None, budget]
         for n, request in enumerate(requests):

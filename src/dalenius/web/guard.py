@@ -14,9 +14,11 @@ from typing import Any
 
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dalenius.web import failures
+from dalenius.web.people.access import cookie_name
 from dalenius.web.problems import Problem
 from dalenius.web.settings import Settings
 from dalenius.web.texts import MOST_FIELDS
@@ -40,6 +42,12 @@ HEADERS = {
 HEALTH = ("/healthz", "/readyz")
 """Asked by supervisors on the same machine, under whatever name it has."""
 YEAR = 365 * 24 * 3600
+HEAD_BYTES = 64 * 1024
+"""Of a request: its address and headers together. What arrives in one piece has no other limit."""
+LONGEST_KIND = 300
+"""Characters of a Content-Type: the library that reads one takes a time that grows with the square."""
+LONGEST_COOKIE = 200
+"""Of ours, which is a name and 256 bits."""
 
 
 class Guard:
@@ -48,6 +56,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app, self.settings = app, settings
         self.headers = dict(HEADERS)
+        self.cookie = f"{cookie_name(settings)}=".encode()
         if settings.https:
             self.headers["Strict-Transport-Security"] = f"max-age={YEAR}; includeSubDomains"
 
@@ -60,6 +69,8 @@ class Guard:
         method, status = scope["method"], 0
         if method == "HEAD":  # what GET would answer, to the same people, without its body (RFC 9110)
             scope = {**scope, "method": "GET"}
+        head = _length(scope)
+        scope = {**scope, "headers": [(name, self._kept(name, value)) for name, value in scope["headers"]]}
         request = Request(scope, receive)
 
         async def sending(message: Message) -> None:
@@ -72,9 +83,13 @@ class Guard:
             await send(message)
 
         try:
-            self._check(request)
+            self._check(request, head)
             kind = request.headers.get("content-type", "").strip().lower()
             await self.app(scope, self._limited(receive, kind), sending)
+        except (
+            ClientDisconnect
+        ):  # in the middle of a request: nobody is there to be told, and nothing has failed
+            pass
         except Exception as error:
             answer = await failures.answer(request, error)
             if not status:  # else it has begun, and the server hangs up
@@ -82,7 +97,19 @@ class Guard:
         finally:
             self._log(request, method, status)
 
-    def _check(self, request: Request) -> None:
+    def _kept(self, name: bytes, value: bytes) -> bytes:
+        """A header; of cookies ours alone. Those of other programs at this host are none of our business, and what
+        Python does with backslashes inside quotes, which ours has not, grows with the square: ten seconds of 50 kB."""
+        if name != b"cookie":
+            return value
+        cookies = (each.strip() for each in value.split(b";"))
+        ours = (each for each in cookies if each.startswith(self.cookie) and len(each) <= LONGEST_COOKIE)
+        return b"; ".join(each for each in ours if b'"' not in each)
+
+    def _check(self, request: Request, head: int) -> None:
+        kind = request.headers.get("content-type", "").lower()
+        if head > HEAD_BYTES or len(kind) > LONGEST_KIND:
+            raise Problem(431, headers={"Connection": "close"})
         hosts = () if request.url.path in HEALTH else self.settings.hosts
         if hosts and _name(request.headers.get("host", "")) not in hosts:
             raise Problem(421)
@@ -94,6 +121,10 @@ class Guard:
             raise Problem(400, "the length of the request is not a number.")
         if int(length[:20]) > self.settings.body_bytes:
             raise self._too_large()
+        if "multipart/" in kind and "charset" in kind:
+            # Whoever reads it would decode it by any codec of Python: of a MiB in Punycode for a minute, in an escaping
+            # one to half characters; and names of codecs that nobody knows are kept for ever. No browser says one.
+            raise Problem(415, "a form in several parts is written in UTF-8 and says no charset.")
 
     def _too_large(self) -> Problem:
         most = self.settings.body_bytes
@@ -146,6 +177,12 @@ class Guard:
             status or "-",
             person.id if person else "-",
         )
+
+
+def _length(scope: Scope) -> int:
+    """Of address and headers."""
+    address = len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"")
+    return address + sum(len(name) + len(value) for name, value in scope["headers"])
 
 
 def _name(host: str) -> str:

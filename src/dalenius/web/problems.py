@@ -109,6 +109,7 @@ STATUSES = {
     ),
     422: ("invalid", "A value is not allowed", "Change the value as the message says."),
     429: ("too-many", "Too many requests", "Wait a minute."),
+    431: ("head-too-large", "The headers of the request are too large", "Send fewer and shorter ones."),
 }
 FAILED = ("unexpected", "Something failed", "Tell the steward the number; the log has it.")
 

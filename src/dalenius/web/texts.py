@@ -53,8 +53,11 @@ def can_be_kept(text: str) -> bool:
 
 
 async def form_of(request: Request) -> FormData:
-    """The form of a request, which has more fields than Starlette reads by itself."""
-    return await request.form(max_fields=MOST_FIELDS)
+    """The form of a request, which has more fields than Starlette reads by itself. Nobody reads one in another way:
+    what cannot be kept is refused here, also by pages whose fields FastAPI does not know."""
+    form = await request.form(max_fields=MOST_FIELDS)
+    check(form)
+    return form
 
 
 async def checked(request: Request) -> None:
@@ -67,7 +70,7 @@ async def checked(request: Request) -> None:
         return
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
-        content: Any = await form_of(request)
+        await form_of(request)
     elif await request.body():
         try:
             content = await request.json()
@@ -76,8 +79,11 @@ async def checked(request: Request) -> None:
             RecursionError,
         ):  # nothing is read of it: FastAPI refuses it, as what it is no form of
             return
-    else:
-        return
+        check(content)
+
+
+def check(content: Any) -> None:
+    """Refuse a form, or what was read as JSON, one of whose texts or numbers cannot be kept."""
     if not _all_kept(content):
         raise InvalidParameter(
             "a text of the request holds a control character or half a character (a lone surrogate); leave it out."

@@ -9,6 +9,9 @@ from dalenius.errors import InvalidParameter, QueryRefused, Refused
 
 T = TypeVar("T")
 
+MOST = 50
+"""Things that are looked at once they are wrong. To say what is wrong with one may take as long as there are many."""
+
 
 class Problems:
     """Collects what is refused, so that it can be put right at once and not one thing at a time.
@@ -25,12 +28,16 @@ class Problems:
 
     def __init__(self) -> None:
         self.noted: list[Refused] = []
+        self.wrong = 0
 
     def attempt(self, action: Callable[[], T]) -> T | None:
-        """What the action gives; None, and a note, if it is refused."""
+        """What the action gives; None, and a note, if it is refused; nothing any more once so many were."""
+        if self.wrong >= MOST:
+            return None
         try:
             return action()
         except Refused as problem:
+            self.wrong += 1
             self.add(problem)
             return None
 

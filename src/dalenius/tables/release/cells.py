@@ -5,14 +5,17 @@ from __future__ import annotations
 import html
 import re
 
+SIGNS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+"""Some spreadsheets pass over blanks before them, or read the wide ones of East Asia as the narrow ones."""
+
 
 def no_formula(cell: str) -> str:
     """For a spreadsheet, which computes what looks like a formula: such a text gets an apostrophe before it.
 
-    >>> no_formula("=1+1"), no_formula("north")
-    ("'=1+1", 'north')
+    >>> no_formula("=1+1"), no_formula(" =1+1"), no_formula("north")
+    ("'=1+1", "' =1+1", 'north')
     """
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    return f"'{cell}" if cell[:1] in ("\t", "\r") or cell.lstrip()[:1] in SIGNS else cell
 
 
 def in_markdown(cell: str) -> str:

@@ -15,6 +15,7 @@ import contextlib
 import json
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,12 +35,39 @@ log = logging.getLogger("dalenius.web")
 LIMIT = 20.0
 """Seconds for one request."""
 MOST = 8
-"""Requests that are planned or wait for it, in one server process."""
+"""Requests that are planned or wait for it, in one server process; of one person half of them."""
 LIGHT = 4000
 """Characters of a question that is planned at once."""
 TURNS = threading.Semaphore(2)
 """For those that are planned here. More at a time would not be planned sooner, and each keeps the interpreter from what
 is answered without a plan."""
+
+
+OF_ONE = 10
+"""Requests of one person that are planned here or wait for it: each has one of the forty threads there are for all."""
+_UNDER_WAY: Counter[str] = Counter()
+_COUNTING = threading.Lock()
+
+
+@contextlib.contextmanager
+def one_of(person: str, most: int = OF_ONE) -> Iterator[None]:
+    """One more request of a person; refused where so many of theirs are planned or wait for it."""
+    with _COUNTING:
+        if _UNDER_WAY[person] >= most:
+            raise Problem(
+                429,
+                f"{most} requests of yours are planned at this moment.",
+                fix="Wait until one of them is answered.",
+                headers={"Retry-After": "1"},
+            )
+        _UNDER_WAY[person] += 1
+    try:
+        yield
+    finally:
+        with _COUNTING:
+            _UNDER_WAY[person] -= 1
+            if not _UNDER_WAY[person]:
+                del _UNDER_WAY[person]
 
 
 @contextlib.contextmanager
@@ -100,13 +128,14 @@ class Apart:
     def call(self, function: Callable[..., T], desk: Desk, *given: Any) -> T:
         """What a function of a module gives for a desk like this one, there."""
         outline = outline_of(desk.store, desk.settings, desk.dataset, desk.person.name)
-        if not self._waiting.acquire(blocking=False):
-            raise _busy()
-        try:
-            with self._turn:
-                told = self._told((function, desk.person, desk.dataset, outline, given))
-        finally:
-            self._waiting.release()
+        with one_of(desk.person.id, MOST // 2):
+            if not self._waiting.acquire(blocking=False):
+                raise _busy()
+            try:
+                with self._turn:
+                    told = self._told((function, desk.person, desk.dataset, outline, given))
+            finally:
+                self._waiting.release()
         desk.jobs.workers.wake.set()  # there may be a job now
         what, *parts = told
         if what == "given":

@@ -16,7 +16,7 @@ from dalenius.session.log import printable
 from dalenius.session.session import Session
 from dalenius.session.travel.outcomes import Outcome, as_told, looked_up
 from dalenius.session.travel.requests import Request, read_request
-from dalenius.web.asking.apart import Apart, is_weighty, planning
+from dalenius.web.asking.apart import Apart, is_weighty, one_of, planning
 from dalenius.web.asking.at_hand import AT_HAND, Told
 from dalenius.web.asking.kinds import ASKING
 from dalenius.web.asking.shown import shown
@@ -171,7 +171,7 @@ class Desk:
         """A request as it is written down, with its answer if that is on record and may be told; and as it was
         settled, for a job."""
         session = self.session
-        with planning():
+        with one_of(self.person.id), planning():
             first = read_request(dict(content), session)
             settled = {"kind": first.tag, **content, **first.settled(self._told_record(session))}
             request = read_request(settled, session)
@@ -192,7 +192,7 @@ class Desk:
         if self.apart is not None and is_weighty(content):
             return self.apart.call(Desk.price, self, content, rows)
         session = self.session
-        with planning():
+        with one_of(self.person.id), planning():
             request = read_request(dict(content), session)
             priced = self._told_record(session)
             price = request.price(priced)

@@ -27,7 +27,7 @@ from dalenius.web.problems import Problem
 from dalenius.web.state import TheStore
 from dalenius.web.store import Store, audit, reports
 from dalenius.web.store.people import STEWARD, Person
-from dalenius.web.texts import is_a_line
+from dalenius.web.texts import check, is_a_line
 
 router = APIRouter(tags=["privacy reports"])
 LINKS = (Link("Privacy reports", "/reports"),)
@@ -120,11 +120,13 @@ async def publish_by_page(
                     "name", f"name is {shown(name)}; it must be small letters, digits, - and _, as pay-2026."
                 )
             try:
-                written = text(json.loads(held))
+                read = json.loads(held)
             except (ValueError, RecursionError):
                 raise InvalidParameter.of(
                     "report", "the file is not JSON; choose the one that report.save('report.json') wrote."
                 ) from None
+            check(read)
+            written = text(read)
             _publish(store, person, name, title, written)
         except Refused as problem:
             return _listed(request, store, problem=str(problem), given={"name": name, "title": title})

@@ -5,9 +5,14 @@ const FACTS = JSON.parse(part("facts").textContent);
 const API = `/api/v1/datasets/${FACTS.dataset}`;
 const csrf = document.querySelector("meta[name=csrf]").content;
 
-async function post(path, body, signal, more = {}) {
+async function post(path, body, signal, more = {}, tries = 3) {
   const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf, ...more };
   const response = await fetch(API + path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  const later = Number(response.headers.get("Retry-After"));
+  if (tries && later > 0 && later <= 5) { // much is planned at this moment; nothing is asked twice
+    await new Promise((done) => setTimeout(done, 1000 * later));
+    return post(path, body, signal, more, tries - 1);
+  }
   const found = await response.json();
   if (!response.ok) throw new Error(`${found.detail} ${found.fix ?? ""}`);
   return found;
