@@ -29,6 +29,8 @@ class Estimated:
     high: float
 
     def __str__(self) -> str:
+        if max(abs(self.estimate), abs(self.high)) >= 1000:  # a count of rows
+            return f"{self.estimate:,.0f} ({math.floor(self.low):,} to {math.ceil(self.high):,})"
         return f"{self.estimate:.4g} ({self.low:.4g} to {self.high:.4g})"
 
 

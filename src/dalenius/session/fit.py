@@ -28,11 +28,10 @@ from dalenius.learn.models.public_columns import PublicColumns
 from dalenius.learn.saved import mark, model_record, released_record, restore
 from dalenius.session import scaling
 from dalenius.session.aim import Aim, check_model, check_size, in_normal_form
-from dalenius.session.columns import Columns, named_columns, of_a_unit
+from dalenius.session.columns import Columns, column_of, named_columns, of_a_unit
 from dalenius.session.features import Features
 from dalenius.session.fit_rows import FitRows, columns_of, scale_of
 from dalenius.session.record import answers, questions
-from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
@@ -74,7 +73,9 @@ class Fitting:
         check_size(model, columns)
         ((label, around),) = labels.items()
         aim = Aim.of(model, label, around, table)
-        query = table.agg(**scaling.asked(steps, columns, table), target=sum_of(aim.text, aim.ends))
+        query = table.agg(
+            **scaling.asked(steps, columns, table), target=column_of("target", aim.text, aim.ends)
+        )
         scaling.check(steps, query, columns.listed)
         exact.check(query, unit)
         aim.check(query, -1)
