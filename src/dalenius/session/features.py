@@ -66,6 +66,8 @@ class Features:
             if categories is not None:
                 table = table.filter(" OR ".join(condition for condition, _ in own))
             kept += own if categories is None else own[1:]
+        if not kept:
+            raise InvalidParameter("the features are one category, which there is no other to compare with.")
         return tuple(kept), table
 
 

@@ -55,8 +55,9 @@ class Quantiles(OfOneColumn):
 
     @property
     def what(self) -> str:
-        called = {(0.5,): "median"}.get(self.levels, "quantile" if len(self.levels) == 1 else self.tag)
-        return f"{called}({self.column!r})"
+        if len(self.levels) > 1:
+            return super().what
+        return f"{'median' if self.levels == (0.5,) else 'quantile'}({self.column!r})"
 
     def roles(self, table: Scope) -> dict[str, Measure]:
         argument = self.argument(table)

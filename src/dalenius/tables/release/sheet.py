@@ -406,7 +406,7 @@ def _beside(rows: list[list[str]], keys: int, room: int | None) -> list[str]:
         if room is not None and groups[-1] and taken + widths[k] > room:
             groups.append([])
         groups[-1].append(k)
-    lines = []
+    lines: list[str] = []
     for group in groups:
         chosen = [*range(keys), *group]
         block = ["  ".join(row[k].ljust(widths[k]) for k in chosen).rstrip() for row in rows]

@@ -486,8 +486,8 @@ def refusal(tree: Any) -> str:
         if isinstance(tree, kind):
             return f"{name} {reason}."
     there = f"{', '.join(NAMED)} (docs/tables.md)"
-    if isinstance(tree, exp.Anonymous) and (reason := REASONS_BY_NAME.get(name.upper())):
-        return f"{name} {reason}."
+    if isinstance(tree, exp.Anonymous) and name.upper() in REASONS_BY_NAME:
+        return f"{name} {REASONS_BY_NAME[name.upper()]}."
     if isinstance(tree, exp.Anonymous):
         close = meant(name, NAMED)
         hint = "there are" if close is None else f"did you mean {close}? There are"
