@@ -23,6 +23,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.record import JSON, CannotBeWritten
 from dalenius.errors import InvalidParameter
+from dalenius.learn.models.fitted_pipeline import FittedPipeline
 from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.public_columns import PublicColumns
 from dalenius.learn.saved import mark, model_record, released_record, restore
@@ -160,4 +161,4 @@ def as_released(model: Any, released: dict[str, JSON], scale: Any, columns: int,
     """The public bounds, and the model with what was released in it."""
     fitted = clone(model)
     mark(fitted, restore(fitted, released), columns, loss)
-    return Pipeline([("bounds", scale), ("model", fitted)])
+    return FittedPipeline([("bounds", scale), ("model", fitted)])
