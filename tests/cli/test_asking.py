@@ -47,7 +47,7 @@ def test_an_accuracy_is_paid_in_one_step(data: Path, tmp_path: Path) -> None:
     again = run("query", *ask, "--budget", price.stdout.strip(), "--json")
     assert json.loads(again.stdout)["free"]
     text = "SELECT COUNT(*) AS n, AVG(age, 0, 99) AS m FROM people"
-    assert "From the ledger" in run("sql", data, text, *ledger, *accuracy).stdout
+    assert "from the record of" in run("sql", data, text, *ledger, *accuracy).stdout
     told = json.loads(run("price", data, "--sql", text, *ledger, *accuracy, "--json").stdout)
     assert told["budget"] == price.stdout.strip()
     assert told["affordable"]

@@ -203,7 +203,7 @@ class NotPrivate(BaseEstimator):  # type: ignore[misc]
         (NotPrivate(), ["age"], "pay > 1", "does not say what a fit costs"),
         (None, [], "pay > 1", "features is empty"),
         (None, ["age", "age"], "pay > 1", "twice"),
-        (None, ["hours"], "pay > 1", "needs bounds"),
+        (None, ["hours"], "pay > 1", "^feature 'hours' needs bounds"),
         (None, ["weight"], "pay > 1", "no column"),
         (None, {"age": (90, 18)}, "pay > 1", "exchange them"),
         (None, ["age"], ["pay > 1", "pay > 1"], "target names a column twice"),

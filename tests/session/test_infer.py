@@ -241,6 +241,35 @@ def test_names_are_as_people_write_them(people: pd.DataFrame) -> None:
     assert named.names == ('my "age"', '"hours" * 2', "const")
 
 
+def test_categories_are_compared_with_the_first(people: pd.DataFrame) -> None:
+    """A condition for each of them but the first, of the rows that have one of them: from the schema, or beside it."""
+    towns = people.assign(town=np.resize(["a", "b", "c", "d"], ROWS))
+    asked = session(towns, dp.GDP(9.0))
+    there = asked.table.filter("town = 'a' OR town = 'b' OR town = 'c'")
+    by_hand = Inference.of(
+        HOW, ["age", "town = 'b'", "town = 'c'"], "pay", there, asked.unit, dp.ADD_REMOVE
+    ).question
+    stated = dp.Session(
+        towns,
+        unit=dp.Unit.rows(),
+        budget=dp.GDP(9.0),
+        schema=dp.Schema({**FACTS, "town": {"categories": ["a", "b", "c"]}}, nulls="never"),
+        name="people",
+    )
+    for s, features in ((stated, ["age", "town"]), (asked, {"age": None, "town": ["a", "b", "c"]})):
+        found = Inference.of(HOW, features, "pay", s.table, s.unit, dp.ADD_REMOVE)  # type: ignore[arg-type]
+        assert found.question == by_hand
+        assert found.names == ["age", "\"town\" = 'b'", "\"town\" = 'c'"]
+    for features, target, words in (
+        (["town"], "pay", "feature 'town' is text, and its categories must be public"),
+        ({"town": ["a"]}, "pay", "no other to compare with"),
+        (["age"], "town", "^target 'town' needs numbers"),
+        ({"age": (2, 1)}, "pay", "^the bounds of feature 'age' are"),
+    ):
+        with pytest.raises(InvalidParameter, match=words):
+            asked.infer(HOW, features, target)  # type: ignore[arg-type]
+
+
 def test_settings_are_tried_on_no_rows_at_all(people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     read = BlockSource.count

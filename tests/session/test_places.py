@@ -304,7 +304,8 @@ def test_python_and_the_command_line_have_one_account(tmp_path: Path) -> None:
     assert answer.given is not None
     code, out, _ = dalenius(*ask, "--budget", "zcdp:0.05")
     assert code == 0
-    assert f"From the ledger, given {answer.given}, at no cost now. Left: ZCDP(rho=0.45)" in out
+    assert f"from the record of {answer.given}, free now; it cost" in out
+    assert "Left: ZCDP(rho=0.45)" in out
     for text in (str(answer), repr(answer), answer.to_html()):
         assert f"from the record of {answer.given}" in text
     assert answer.to_pandas().attrs == {

@@ -234,7 +234,7 @@ def test_rows_that_do_not_fit_into_memory(people: pd.DataFrame, monkeypatch: pyt
         ([PrivateBounds(1.0), MODEL], ["pay"], "promise"),
         ([PrivateScaler(dp.ZCDP(0.1), bounds=(0, 1)), MODEL], ["age"], "leave them out"),
         ([PrivateScaler(dp.ZCDP(0.1), deviations=0.1), MODEL], ["age"], "deviations"),
-        ([PrivateScaler(dp.ZCDP(0.1)), MODEL], ["pay"], "needs bounds"),
+        ([PrivateScaler(dp.ZCDP(0.1)), MODEL], ["pay"], "^feature 'pay' needs bounds"),
         ([PrivateScaler(dp.ZCDP(0.1)), MODEL], {"pay": (0, 1e110)}, "rescale"),
         ([FOUND, StandardScaler()], ["pay"], "what a fit costs"),
         ([FOUND, MODEL], ["nowhere"], "nowhere"),

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from dalenius.core.printable import printable
+
 
 def print_json(content: object, indent: int | None = 2) -> None:
     """One JSON object. JSON has no infinity and no NaN: the text "inf" stands for the one, null for the other."""
@@ -47,7 +49,7 @@ def working(text: str) -> Iterator[None]:
 
 def harmless(text: str) -> str:
     """Text from elsewhere, which may hold what a terminal obeys (ESC), or what turns it around: these as \\x1b."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return printable(text, keeping="\n")
 
 
 def say(text: str = "") -> None:

@@ -327,8 +327,7 @@ class Shown(Form):
             }
             print_json(content, indent=None)
         else:
-            on_record = f"From the ledger, given {given.given}, at no cost now. " if given.free else ""
-            left = f"{on_record}Left: {session.left_in_words()}"
+            left = f"Left: {session.left_in_words()}"
             if self.is_table:
                 table = sheet.to_dict()
                 if self.as_csv:
@@ -340,8 +339,7 @@ class Shown(Form):
                 print(f"{sheet}\n{left}")
         if self.html is not None:
             try:
-                page = f"<!doctype html><meta charset=utf-8>{sheet.to_html()}"
-                self.html.write_text(page, encoding="utf-8")
+                sheet.to_html(self.html)
             except OSError as problem:
                 raise InvalidParameter(
                     f"{self.html} could not be written ({problem.strerror}). The answer is in the ledger: the same "

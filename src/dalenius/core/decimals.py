@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 DIGITS = 7
@@ -22,6 +23,16 @@ def rounded_down(value: float, digits: int = DIGITS) -> str:
 def exact(value: float) -> str:
     """A number as it was given: the shortest text that reads back as the same number."""
     return _written(Decimal(repr(float(value))).normalize())
+
+
+def told_apart(values: Sequence[float]) -> list[str]:
+    """Numbers by which things are called: in six digits, or with all of theirs where six do not tell them apart.
+
+    >>> told_apart([0.25, 1 / 3]), told_apart([0.1234567, 0.1234568])
+    (['0.25', '0.333333'], ['0.1234567', '0.1234568'])
+    """
+    short = [f"{value:g}" for value in values]
+    return short if len(set(short)) == len(short) else [repr(float(value)) for value in values]
 
 
 def _rounded(value: float | Decimal, digits: int, rounding: str) -> str:

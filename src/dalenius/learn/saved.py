@@ -26,6 +26,7 @@ from dalenius.calculus.saved import loss_record, read_loss
 from dalenius.core.checks import path as checked_path
 from dalenius.core.record import JSON, CannotBeWritten, exact, headed, opened, unknown
 from dalenius.errors import InvalidParameter
+from dalenius.learn.models.fitted_pipeline import FittedPipeline
 
 FORMAT, VERSION = "dalenius model", 1
 
@@ -403,7 +404,7 @@ def asked_fitted(record: JSON) -> Pipeline:
     scale.fit()
     columns = sum(scale.sizes) if hasattr(scale, "sizes") else len(scale.bounds)
     mark(model, restore(model, record["released"]), columns, None)
-    return Pipeline([("bounds", scale), ("model", model)])
+    return FittedPipeline([("bounds", scale), ("model", model)])
 
 
 def from_json(text: str) -> Any:
@@ -439,8 +440,8 @@ def from_json(text: str) -> Any:
         if features["kind"] == "steps":
             steps = [_read_fitted(step) for step in features["steps"]]
             _named(steps[0], record)
-            return Pipeline([*((str(tag_of(step)), step) for step in steps), ("model", model)])
-        return Pipeline([("bounds", _named(read_model(features).fit(), record)), ("model", model)])
+            return FittedPipeline([*((str(tag_of(step)), step) for step in steps), ("model", model)])
+        return FittedPipeline([("bounds", _named(read_model(features).fit(), record)), ("model", model)])
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as problem:
         if isinstance(problem, InvalidParameter):
             raise

@@ -16,10 +16,23 @@ from dalenius.calculus.losses import group, pure, to_adjacency
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter
+from dalenius.tables.aggregates.sum import Sum
 from dalenius.tables.ask.query import Query
 from dalenius.tables.facts.unit import Unit
 
 Columns = Mapping[str, tuple[float, float]] | Iterable[str] | str
+
+
+def name_of(text: str) -> str:
+    """A column as people write it; an expression as it is."""
+    inner = text[1:-1].replace('""', "")
+    is_column = text.startswith('"') and text.endswith('"') and '"' not in inner
+    return text[1:-1].replace('""', '"') if is_column else text
+
+
+def column_of(role: str, text: str, ends: tuple[float, float] | None, name: str | None = None) -> Sum:
+    """What is read of a row: a column or an expression, which messages call by its role and its name."""
+    return Sum.of(text, ends, called=f"{role} {(name_of(text) if name is None else name)!r}")
 
 
 def of_a_unit(loss: Loss, unit: Unit, adjacency: Adjacency, budget: Filter | None = None) -> Loss:

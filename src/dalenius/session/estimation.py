@@ -25,12 +25,11 @@ from dalenius.infer.columns import OUTCOMES, Categories, Column
 from dalenius.infer.estimates.settings.difference import DifferenceOfMeans
 from dalenius.infer.estimates.settings.estimate import Estimate, TableRows
 from dalenius.infer.result import Result
-from dalenius.session.columns import Columns, named_columns, of_a_unit
-from dalenius.session.inference import check_rows_are_public, name_of
+from dalenius.session.columns import Columns, column_of, name_of, named_columns, of_a_unit
+from dalenius.session.inference import check_rows_are_public
 from dalenius.session.record import answers, questions
 from dalenius.session.record.estimators import estimator_record
 from dalenius.session.testing import summed
-from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
@@ -91,8 +90,8 @@ class Estimation:
         estimate = estimate.told(wanted_bounds)
         query = table.agg(
             **{
-                f"column {n}": sum_of(
-                    *summed(table, column, text, _outward(table, text, ends, estimate.what))
+                f"column {n}": column_of(
+                    "column", *summed(table, column, text, _outward(table, text, ends, estimate.what)), text
                 )
                 for n, (column, text, ends) in enumerate(
                     zip(estimate.columns, given, wanted_bounds, strict=True)

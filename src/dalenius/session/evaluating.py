@@ -32,12 +32,11 @@ from dalenius.learn.models.several_classes import SeveralClasses
 from dalenius.learn.saved import told_model
 from dalenius.mechanisms import Gaussian, Geometric
 from dalenius.session.accuracy import Within
-from dalenius.session.columns import beside, check_labels, named_columns
+from dalenius.session.columns import beside, check_labels, column_of, named_columns
 from dalenius.session.evaluation import Evaluation, error_of_accuracy
 from dalenius.session.features import Features, label_code
 from dalenius.session.record import answers, questions
 from dalenius.session.target_facts import check_text
-from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
@@ -99,8 +98,10 @@ class Evaluating:
             label, around = label_code(table, label, classes), beside(range(len(classes)))
         else:
             around = beside(classes)
-        wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.sums)}
-        query = table.agg(**wanted, target=sum_of(label, around))
+        wanted = {
+            f"feature {n}": column_of("feature", text, ends) for n, (text, ends) in enumerate(columns.sums)
+        }
+        query = table.agg(**wanted, target=column_of("target", label, around))
         exact.check(query, unit)
         if not has_codes:
             check_labels(query, classes)

@@ -22,13 +22,19 @@ from dalenius.intervals.laws import Law, multiple
 
 @dataclass(frozen=True)
 class Estimated:
-    """A number from noisy counts, and an interval for what it is without their noise."""
+    """A number from noisy counts, and an interval for what it is without their noise.
+
+    >>> print(Estimated(0.81761, 0.81432, 0.8210), Estimated(32617.4, 32432.9, 32801.2), sep="; ")
+    0.8176 (0.8143 to 0.821); 32,617 (32,432 to 32,802)
+    """
 
     estimate: float
     low: float
     high: float
 
     def __str__(self) -> str:
+        if max(abs(self.estimate), abs(self.high)) >= 1000:  # a count of rows
+            return f"{self.estimate:,.0f} ({math.floor(self.low):,} to {math.ceil(self.high):,})"
         return f"{self.estimate:.4g} ({self.low:.4g} to {self.high:.4g})"
 
 

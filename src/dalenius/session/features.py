@@ -56,6 +56,20 @@ class Features:
             )
         return cls(tuple(sums), tuple(listed), tuple(names))
 
+    def contrasts(self, table: Table) -> tuple[tuple[tuple[str, Ends], ...], Table]:
+        """The same for a regression with a constant: of each list all categories but the first, which the others are
+        compared with; and the rows whose values are listed, since another value would count as the first."""
+        kept: list[tuple[str, Ends]] = []
+        rest = list(self.sums)
+        for categories in self.listed:
+            own, rest = rest[: len(categories or "1")], rest[len(categories or "1") :]
+            if categories is not None:
+                table = table.filter(" OR ".join(condition for condition, _ in own))
+            kept += own if categories is None else own[1:]
+        if not kept:
+            raise InvalidParameter("the features are one category, which there is no other to compare with.")
+        return tuple(kept), table
+
 
 def label_code(table: Table, text: str, classes: Sequence[Any]) -> str:
     """The number of a row's class, in the language of expressions; -1 for another label, and for a missing one."""

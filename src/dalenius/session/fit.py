@@ -23,16 +23,16 @@ from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.record import JSON, CannotBeWritten
 from dalenius.errors import InvalidParameter
+from dalenius.learn.models.fitted_pipeline import FittedPipeline
 from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.public_columns import PublicColumns
 from dalenius.learn.saved import mark, model_record, released_record, restore
 from dalenius.session import scaling
 from dalenius.session.aim import Aim, check_model, check_size, in_normal_form
-from dalenius.session.columns import Columns, named_columns, of_a_unit
+from dalenius.session.columns import Columns, column_of, named_columns, of_a_unit
 from dalenius.session.features import Features
 from dalenius.session.fit_rows import FitRows, columns_of, scale_of
 from dalenius.session.record import answers, questions
-from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
@@ -74,7 +74,9 @@ class Fitting:
         check_size(model, columns)
         ((label, around),) = labels.items()
         aim = Aim.of(model, label, around, table)
-        query = table.agg(**scaling.asked(steps, columns, table), target=sum_of(aim.text, aim.ends))
+        query = table.agg(
+            **scaling.asked(steps, columns, table), target=column_of("target", aim.text, aim.ends)
+        )
         scaling.check(steps, query, columns.listed)
         exact.check(query, unit)
         aim.check(query, -1)
@@ -159,4 +161,4 @@ def as_released(model: Any, released: dict[str, JSON], scale: Any, columns: int,
     """The public bounds, and the model with what was released in it."""
     fitted = clone(model)
     mark(fitted, restore(fitted, released), columns, loss)
-    return Pipeline([("bounds", scale), ("model", fitted)])
+    return FittedPipeline([("bounds", scale), ("model", fitted)])

@@ -22,12 +22,11 @@ from dalenius.learn.models.public_columns import PublicColumns
 from dalenius.learn.models.several_targets import fit_linear, of_each
 from dalenius.learn.saved import released_record
 from dalenius.session.aim import Aim, check_model, check_size, in_normal_form, single
-from dalenius.session.columns import Columns, named_columns, of_a_unit
+from dalenius.session.columns import Columns, column_of, named_columns, of_a_unit
 from dalenius.session.features import Features
 from dalenius.session.fit import as_released, takes_blocks, written, written_features
 from dalenius.session.fit_rows import FitRows, columns_of, scale_of
 from dalenius.session.record import answers, questions
-from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
@@ -73,8 +72,12 @@ class FittingTargets:
             raise InvalidParameter(f"target names {len(labels)} columns; at most {MOST_TARGETS} are allowed.")
         check_size(model, columns, len(labels))
         aims = {name: Aim.of(model, name, around, table) for name, around in labels.items()}
-        wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.sums)}
-        wanted |= {f"target {n}": sum_of(aim.text, aim.ends) for n, aim in enumerate(aims.values())}
+        wanted = {
+            f"feature {n}": column_of("feature", text, ends) for n, (text, ends) in enumerate(columns.sums)
+        }
+        wanted |= {
+            f"target {n}": column_of("target", aim.text, aim.ends) for n, aim in enumerate(aims.values())
+        }
         query = table.agg(**wanted)
         exact.check(query, unit)
         for place, aim in enumerate(aims.values(), start=len(columns.sums)):

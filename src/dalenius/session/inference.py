@@ -24,11 +24,11 @@ from dalenius.infer.on_tables.block_source import BlockSource
 from dalenius.infer.on_tables.table_source import table_source
 from dalenius.infer.regression.settings import Regression
 from dalenius.infer.result import Result
-from dalenius.session.columns import Columns, beside, named_columns, of_a_unit
+from dalenius.session.columns import Columns, beside, column_of, name_of, named_columns, of_a_unit
+from dalenius.session.features import Features
 from dalenius.session.record import answers, questions
 from dalenius.session.record.estimators import estimator_record
 from dalenius.tables.aggregates import count
-from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
@@ -61,12 +61,13 @@ class Inference:
         """Everything that can be refused is refused here. `budget` is what pays."""
         unit.check_whole("a regression with intervals")
         record = estimator_record(estimator)
-        columns, labels = named_columns("features", features), named_columns("target", target)
+        columns, table = Features.of(features, table).contrasts(table)
+        labels = named_columns("target", target)
         if len(labels) != 1:
             raise InvalidParameter(f"target names {len(labels)} columns; a regression has one.")
         ((label, around),) = labels.items()
-        wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.items())}
-        query = table.agg(**wanted, target=sum_of(label, _around(estimator, around)))
+        wanted = {f"feature {n}": column_of("feature", text, ends) for n, (text, ends) in enumerate(columns)}
+        query = table.agg(**wanted, target=column_of("target", label, _around(estimator, around)))
         exact.check(query, unit)
         if estimator.adjacency is not ADD_REMOVE:
             check_rows_are_public(table, unit, adjacency)
@@ -107,13 +108,6 @@ class Inference:
     @property
     def _values(self) -> list[Any]:
         return [dict(role)["sum"].values[0] for role in self.query.roles]
-
-
-def name_of(text: str) -> str:
-    """A column as people write it; an expression as it is."""
-    inner = text[1:-1].replace('""', "")
-    is_column = text.startswith('"') and text.endswith('"') and '"' not in inner
-    return text[1:-1].replace('""', '"') if is_column else text
 
 
 def _around(estimator: Regression, around: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -24,6 +24,7 @@ from dalenius.calculus.guarantees.amounts import decimal, shown
 from dalenius.calculus.guarantees.cost import Cost, currency_of
 from dalenius.core import checks
 from dalenius.core.nearest import meant
+from dalenius.core.printable import printable
 from dalenius.errors import InvalidParameter
 from dalenius.session.account import WHERE, Balance, State
 from dalenius.session.chain import BATCH
@@ -471,8 +472,3 @@ def _written(moment: datetime.datetime) -> str:
 
 def _narrow(cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(shortened(cell, WIDE) if cell else "" for cell in cells)
-
-
-def printable(text: str) -> str:
-    """Without what a terminal obeys, or what turns the direction of a line."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -25,6 +25,7 @@ from dalenius.learn.data.ranges import Range, checked_range
 from dalenius.learn.models.found_bounds import FoundBounds
 from dalenius.learn.models.private_bounds import PrivateBounds
 from dalenius.learn.models.private_scaler import PrivateScaler
+from dalenius.session.columns import column_of
 from dalenius.session.features import Features
 from dalenius.tables.aggregates import bounds as bounds_of
 from dalenius.tables.aggregates import histogram
@@ -70,7 +71,9 @@ def asked(steps: Steps, columns: Features, table: Table) -> dict[str, Aggregate]
     for n, (text, ends) in enumerate(columns.sums):
         known = ends is not None or scope.bounds(text, f"feature {text!r}") is not None
         found: Aggregate = (
-            sum_of(text, ends) if known or finder is None else bounds_of(text, share=finder.share)
+            column_of("feature", text, ends)
+            if known or finder is None
+            else bounds_of(text, share=finder.share)
         )
         wanted[f"feature {n}"] = found
     if finder is not None:

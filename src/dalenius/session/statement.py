@@ -21,6 +21,7 @@ from dalenius.calculus.guarantees.amounts import shown
 from dalenius.calculus.guarantees.cost import Cost, currency_of
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE
+from dalenius.core.printable import printable
 from dalenius.errors import InvalidParameter
 from dalenius.session.burn_down import MONTHS, Step, burn_down
 from dalenius.session.log import (
@@ -30,7 +31,6 @@ from dalenius.session.log import (
     cost_text,
     left_text,
     period,
-    printable,
     promise_text,
     read_log,
 )

@@ -22,10 +22,9 @@ from dalenius.infer.hypotheses.bounded_test import BoundedTest
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.infer.inputs import Places
-from dalenius.session.columns import Columns, named_columns, of_a_unit
+from dalenius.session.columns import Columns, column_of, named_columns, of_a_unit
 from dalenius.session.record import answers, questions
 from dalenius.session.record.estimators import estimator_record
-from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
@@ -77,7 +76,7 @@ class Testing:
             test = test.within(ends or table.scope().argument(text, None, None, f"the {test.method}").bounds)
         record = estimator_record(test)
         sums = {
-            f"column {n}": sum_of(*summed(table, column, text, ends))
+            f"column {n}": column_of("column", *summed(table, column, text, ends), text)
             for n, (column, (text, ends)) in enumerate(zip(test.columns, given.items(), strict=True))
         }
         query = table.agg(**sums)

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 
@@ -40,6 +41,17 @@ def test_a_fitted_model_shows_what_it_cost() -> None:
     assert model._repr_mimebundle_()["text/html"].startswith('<table class="dalenius">')
     alone = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5), intercept_scale=0.0).fit(X, Y)
     assert facts(alone._repr_html_())["fitted"] == "3 coefficients"
+
+
+def test_what_a_session_fitted_shows_the_model() -> None:
+    """Its bill, before and after it was kept, above the diagram of both steps."""
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    s = dp.Session(frame, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop"))
+    fitted = s.fit(dp.learn.LogisticRegression(dp.ZCDP(0.1)), {"a": (-1, 1), "b": (-1, 1)}, "c > 0")
+    for one in (fitted, dp.learn.from_json(dp.learn.to_json(fitted)), sklearn.clone(fitted)):
+        assert facts(one._repr_html_())["model"] == "LogisticRegression"
+        assert {"sk-top-container", "PublicBounds"} <= set(re.findall(r"[\w-]+", one._repr_html_()))
+    assert facts(fitted._repr_html_())["fitted"] == "2 coefficients and an intercept"
 
 
 def test_where_diagrams_are_off_there_is_text_only() -> None:

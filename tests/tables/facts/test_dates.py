@@ -72,6 +72,13 @@ FACTS = {"day": {"bounds": ("2024-01", "2024-03")}, "moment": {"bounds": (DAY(20
         ("EXTRACT(MONTH FROM day)", list(range(1, 13)), [3, 0, 1] + [0] * 9),
         ("EXTRACT(HOUR FROM moment)", list(range(24)), [0] * 23 + [4]),
         ("EXTRACT(DOW FROM moment)", list(range(7)), [0, 0, 0, 0, 0, 4, 0]),
+        (
+            "CASE WHEN town = 'a' THEN 'one' WHEN town = 'b' THEN 'two' ELSE 'one' END",
+            ["one", "two"],
+            [3, 2],
+        ),
+        ("CASE WHEN town = 'a' THEN 2 ELSE NULL END", [2], [1]),
+        ("town = 'b'", [False, True], [2, 2]),
     ],
 )
 def test_keys_of_computed_columns(text: str, keys: list[Any], counts: list[int]) -> None:
@@ -90,9 +97,32 @@ def test_keys_of_computed_columns(text: str, keys: list[Any], counts: list[int])
     assert exact.evaluate(source, asked[0], Unit.rows())[asked[0].measures[0]].tolist() == counts
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("MONTH(day)", "EXTRACT(month FROM day)"),
+        ("DATE_PART('dow', moment)", "DAYOFWEEK(moment)"),
+        (
+            "YEAR(CASE WHEN MONTH(day) = 1 THEN day END)",
+            "EXTRACT(YEAR FROM CASE WHEN EXTRACT(MONTH FROM day) = 1 THEN day END)",
+        ),
+    ],
+)
+def test_a_part_has_one_text(one: str, other: str) -> None:
+    """The same question however the part is written; a column is no part."""
+    table = Source.open(VISITS, schema=Schema(nulls="drop")).table()
+    asked = {table.with_columns(g=text).agg(n=count("g")).canonical() for text in (one, other)}
+    assert len(asked) == 1
+    with pytest.raises(QueryRefused, match="the part is a constant"):
+        table.with_columns(month="town").with_columns(g="DATE_PART(month, day)")
+
+
 def test_what_has_no_keys_of_its_own() -> None:
     table = Source.open(VISITS, schema=Schema(nulls="drop")).table()
-    for text in ("DATE_TRUNC('month', day)", "YEAR(day)", "LOWER(town)", "DATE_DIFF('day', day, day)"):
+    for text in (
+        *("DATE_TRUNC('month', day)", "YEAR(day)", "LOWER(town)", "DATE_DIFF('day', day, day)"),
+        *("CASE WHEN town = 'a' THEN town ELSE 'b' END", "CASE WHEN town = 'a' THEN YEAR(day) ELSE 1 END"),
+    ):
         with pytest.raises(QueryRefused, match=r"needs keys.*dp\.months"):
             table.with_columns(g=text).group_by("g")
     with pytest.raises(InvalidParameter, match="there is a column 'town' already"):

@@ -104,7 +104,7 @@ def test_an_id_may_be_called_rows() -> None:
     ("asked", "words"),
     [
         (lambda t: t.agg(n=dp.count()), "At most 3 rows of each who count. What is beyond"),
-        (lambda t: t.limit_rows(1).agg(n=dp.count()), "At most 1 row of each who count"),
+        (lambda t: t.limit_rows(1).agg(n=dp.count()), "At most 1 row of each who counts"),
         (lambda t: t.agg(n=dp.count_distinct()), ""),
         (lambda t: t.per_unit().agg(n=dp.mean("rows", (0, 9))), ""),
         (

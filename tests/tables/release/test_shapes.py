@@ -20,6 +20,7 @@ from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.ask.query import Query
 from dalenius.tables.compute import exact as engine
 from dalenius.tables.plan.plan import plan
+from dalenius.tables.release import sheet
 from dalenius.tables.release.answer import FARTHEST, Answer, _ratio_column
 from dalenius.tables.release.cross_table import CrossTable
 from dalenius.tables.release.released import release
@@ -205,12 +206,12 @@ class TestCube:
         data = people()
         data = data[data["sex"].isin(SEX) & data["town"].isin(TOWN)]
         rates = table.ratio("years", "n", per=1000)
-        found = dict(zip(rates.keys, rates["years_per_n"].estimate, strict=True))
+        found = dict(zip(rates.keys, rates["years_per_1000_n"].estimate, strict=True))
         assert len(found) == 12
         assert math.isclose(found["all", "all"], 1000 * data["age"].mean(), rel_tol=1e-3)
         lund = data[(data["sex"] == "f") & (data["town"] == "a")]
         assert math.isclose(found["f", "a"], 1000 * lund["age"].mean(), rel_tol=1e-3)
-        assert (rates["years_per_n"].low <= rates["years_per_n"].high).all()
+        assert (rates["years_per_1000_n"].low <= rates["years_per_1000_n"].high).all()
         tidy = table.bins("old")
         assert tidy.names == ("sex", "town", "lower", "upper")
         n = dict(zip(tidy.keys, tidy["old"].plain, strict=True))
@@ -354,6 +355,58 @@ class TestShapes:
             assert ends[0] - 3 <= agreed.estimate[rows].sum() <= ends[1] + 3
         assert (agreed.low <= agreed.estimate).all()
 
+    def test_columns_that_six_digits_do_not_tell_apart(self) -> None:
+        """Two columns of one name are one column of a file: the bins of large numbers, and levels that are close."""
+        s = opened(dp.ZCDP(1.0))
+        levels = [0.1234567, 0.1234568, 0.5]
+        asked = s.table.agg(
+            h=dp.histogram("age", 4, (1_000_000, 1_000_010)),
+            q=dp.quantiles("age", levels, (0, 100)),
+            far=dp.histogram("age", edges=[0, 0.1, 1_234_567.5]),
+        )
+        a = s.release(asked, dp.ZCDP(0.1))
+        names = [column.name for column in a.columns]
+        assert names[:2] == ["h[1000000, 1000002.5)", "h[1000002.5, 1000005)"]
+        assert names[4:] == ["q_0.1234567", "q_0.1234568", "q_0.5", "far[0, 0.1)", "far[0.1, 1234567.5]"]
+        assert len(a.to_dict()) == 4 * len(names) == 4 * len(set(names))
+        assert [key[0] for key in a.bins("h").keys] == [1e6, 1000002.5, 1000005.0, 1000007.5]
+
+    def test_no_line_is_longer_than_the_terminal(
+        self, answer: Answer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Columns go on below, beside the keys again; where there is no terminal, all stand beside each other."""
+        beside = str(answer).splitlines()
+        monkeypatch.setattr(sheet, "_room", lambda: 60)
+        lines = str(answer).splitlines()
+        assert max(map(len, beside[:-1])) > 90
+        assert max(map(len, lines[:-1])) <= 60
+        heads = [line.removeprefix("sex  town  ").split("  ")[0] for line in lines if line.startswith("sex")]
+        assert (heads[0], len(heads)) == ("n", 3)
+        rows = [line.removeprefix("f    a     ") for line in lines if line.startswith("f    a ")]
+        assert " ".join(" ".join(rows).split()) == " ".join(beside[2].removeprefix("f    a     ").split())
+
+    def test_keys_from_the_data_cannot_speak_to_the_terminal(self) -> None:
+        data = pd.DataFrame({"town": ["\x1b[2Ja\n\u202eb"] * 500})
+        s = dp.Session(
+            data, unit=dp.Unit.rows(), budget=dp.ApproxDP(3.0, 1e-5), schema=dp.Schema(nulls="drop")
+        )
+        a = s.release(s.table.group_by("town", keys=dp.discover()).agg(n=dp.count()), dp.ApproxDP(2.0, 1e-6))
+        assert len(str(a).splitlines()) == 4
+        for text in (str(a), a.to_markdown(), a.to_markdown(plain=True), a.to_html()):
+            assert all(sign.isprintable() or sign == "\n" for sign in text)
+            assert "\\x1b" in text
+
+    def test_ends_of_bins_and_columns_of_one_thing(self, answer: Answer) -> None:
+        s = opened(dp.ZCDP(1.0))
+        asked = s.table.group_by("sex").agg(age=dp.histogram("age", edges=[18, 30.5, 90]))
+        tidy = s.release(asked, dp.ZCDP(0.1)).bins("age")
+        assert [line.split()[1:3] for line in str(tidy).splitlines()[2:4]] == [["18", "30.5"], ["30.5", "90"]]
+        labels = [label.get_text() for label in tidy.plot().axes[0].get_yticklabels()]
+        assert labels[:2] == ["f, 18 to 30.5", "f, 30.5 to 90"]
+        figure = answer.wide("n").rounded(5).plot()
+        assert len({panel.get_xlim() for panel in figure.axes}) == 1
+        assert len({panel.get_xlim() for panel in answer.plot("n", "old").axes}) == 2
+
     def test_files(self, answer: Answer, tmp_path: Path) -> None:
         text = answer.suppressed("n", below=100).to_csv(tmp_path / "table.csv")
         assert (tmp_path / "table.csv").read_text() == text
@@ -364,7 +417,9 @@ class TestShapes:
         answer.plot("n", "age", path=tmp_path / "table.png")
         assert (tmp_path / "table.png").stat().st_size > 5000
         assert answer.to_polars().shape[0] == 6
-        assert "<td>" in answer.top("n", 3).to_html()
+        top = answer.top("n", 3)
+        assert top.to_markdown(tmp_path / "table.md") == (tmp_path / "table.md").read_text()
+        assert top.to_html(tmp_path / "table.html") in (tmp_path / "table.html").read_text()
 
 
 def test_shares_of_a_cross_table_know_what_its_numbers_have_in_common() -> None:

@@ -143,7 +143,10 @@ def test_no_number_makes_an_expression_fail(text: str) -> None:
 FAR = pa.array([-(2**31), 2**31 - 1, 0], pa.int32()).view(pa.date32())
 MOMENTS = pa.array([-(2**62), 2**62, 0], pa.int64())
 PUBLIC: list[tuple[pa.Array, str]] = [
-    (pa.array([Decimal(10) ** 75, -Decimal(10) ** 75, None], pa.decimal256(76, 0)), " * ".join("vvvvv") + " * n <> 0"),
+    (
+        pa.array([Decimal(10) ** 75, -(Decimal(10) ** 75), None], pa.decimal256(76, 0)),
+        " * ".join("vvvvv") + " * n <> 0",
+    ),
     (pa.array([2**64 - 1, 0, 1], pa.uint64()), " * ".join("vvvvv") + " * n <> 0"),
     (FAR, "EXTRACT(DOY FROM COALESCE(v, d)) > 0"),
     (FAR, "DATE_TRUNC('week', COALESCE(v, d)) <= DATE_TRUNC('year', d)"),

@@ -27,7 +27,19 @@ def session() -> dp.Session:
         ("frobnicate(t) = 'a'", "(?i)there is no function 'frobnicate'; there are ABS"),
         ("TO_CHAR(day, 'YYYY') = '2024'", r"EXTRACT\(YEAR FROM day\)"),
         ("STRFTIME(day, '%Y') = '2024'", r"EXTRACT\(YEAR FROM day\)"),
-        ("t SIMILAR TO 'a'", r"is not in the language.*docs/tables.md"),
+        ("SPLIT_PART(t, 'a', 1) = 'b'", r"is not in the language.*docs/tables.md"),
+        ("t SIMILAR TO 'a'", r"write LIKE '%ab%', or IN"),
+        ("CONTAINS(t, 'a')", r"write town LIKE '%ab%'"),
+        ("ISNULL(t)", r"write x IS NULL"),
+        ("day > NOW()", r"NOW changes from moment to moment; write the date"),
+        (
+            "DATE '2024-01-01' + INTERVAL 3 DAY > DATE '2024-01-05'",
+            r"a span of time, and dates cannot be moved",
+        ),
+        (
+            "DATE '2024-01-01' + 3 > DATE '2024-01-05'",
+            r"of type date; a number is needed here: dates cannot be moved",
+        ),
     ],
 )
 def test_a_slip_gets_its_fix(
@@ -47,6 +59,23 @@ def test_a_slip_gets_its_fix(
     assert capfd.readouterr() == ("", "")
     assert not caplog.records
     assert session.spent.rho == 0
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("residual sugar > 1", r'The column stands in double quotes: "residual sugar"\.$'),
+        ('"residual sugar" > 1 AND t = >50', r"write it like 'age >= 18'\. Text stands in single quotes"),
+        ("t = 'a' AND", r"write it like 'age >= 18'\.$"),
+        ("INITCAP(t) = 'A'", r"^.{0,1500}$"),
+    ],
+)
+def test_what_cannot_be_read_may_lack_quotes(condition: str, words: str) -> None:
+    """Columns with blanks are known by name; and no message is as long as what the parser makes of a function."""
+    data = pd.DataFrame({"t": ["ab"] * 9, "residual sugar": [1.0] * 9})
+    s = dp.Session(data, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop"))
+    with pytest.raises(QueryRefused, match=words):
+        s.table.filter(condition)
 
 
 def test_functions_that_are_named_are_there(session: dp.Session) -> None:

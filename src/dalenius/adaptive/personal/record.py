@@ -153,7 +153,8 @@ class Fields:
         same = [other for other in given if str(other).replace('"', "") == name.replace('"', "")]
         if len(same) != 1:
             hint = "; a condition is 1 where it holds, 0 elsewhere" if not name.isidentifier() else ""
-            raise InvalidParameter(f"the record has no {name!r}, which the fit used{hint}.")
+            plain = name.replace('"', "")
+            raise InvalidParameter(f'the record has no "{plain}", which the fit used{hint}.')
         return np.asarray(given[same[0]])
 
     @property

@@ -21,6 +21,7 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
+from dalenius.core.decimals import told_apart
 from dalenius.errors import InvalidParameter
 from dalenius.infer.estimates.bounded import Bounded, present
 from dalenius.infer.estimates.bounded_mean import Column
@@ -136,7 +137,7 @@ class Quantiles:
             return [best, error, low - moved, high + moved]
 
         estimate, error, _, _ = columns(0.05)
-        names = [f"{name} {level:g}" for level in self.levels]
+        names = [f"{name} {level}" for level in told_apart(self.levels)]
         ends = (
             f"within the public bounds [{self.bounds.low:g}, {self.bounds.high:g}]"
             if self.bounds

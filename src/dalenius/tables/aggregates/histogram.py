@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from dalenius.core.checks import count, shown
 from dalenius.core.habits import hinted
 from dalenius.errors import InvalidParameter, QueryRefused
@@ -66,8 +68,7 @@ class Histogram(Direct, OfOneColumn):
         noisy, bins = inputs["bins"], inputs.roles["bins"].bins
         assert bins is not None
         columns = []
-        for k, (low, high) in enumerate(itertools.pairwise(bins.edges)):
-            label = histogram_label(name, low, high, k == bins.size - 1)
+        for k, label in enumerate(histogram_labels(name, bins.edges)):
             part = replace(noisy, values=noisy.values[:, k])
             columns.append(direct(label, part, 1.0, inputs.failure, whole=True))
         return columns
@@ -90,9 +91,24 @@ class Histogram(Direct, OfOneColumn):
         return histogram(call.text(0), None if bins is None else int(bins), call.bounds(2))
 
 
-def histogram_label(name: str, low: float, high: float, last: bool) -> str:
-    """What the column of one bin is called."""
-    return f"{name}[{low:g}, {high:g}{']' if last else ')'}"
+def histogram_labels(name: str, edges: tuple[float, ...]) -> list[str]:
+    """What the columns of the bins are called, each otherwise: edges have six digits, or as many as tell them apart.
+
+    >>> histogram_labels("x", (1000000.0, 1000002.5, 1000005.0))
+    ['x[1000000, 1000002.5)', 'x[1000002.5, 1000005]']
+    """
+    near = min(high - low for low, high in itertools.pairwise(edges)) * 1e-5
+    *starts, last = [_edge(edge, near) for edge in edges]
+    ends = [*(f"{end})" for end in starts[1:]), f"{last}]"]
+    return [f"{name}[{start}, {end}" for start, end in zip(starts, ends, strict=True)]
+
+
+def _edge(edge: float, near: float) -> str:
+    """The shortest text of a number this near."""
+    texts = (f"{edge:.{digits}g}" for digits in range(6, 18))
+    text = next(text for text in texts if abs(float(text) - edge) <= near)
+    usual = "e" in text and 1e-6 <= abs(edge) < 1e16
+    return np.format_float_positional(float(text), trim="-") if usual else text
 
 
 @hinted(GIVEN_LATER)

@@ -32,7 +32,7 @@ class OfOneColumn(Aggregate):
         **more: Any,
     ) -> Self:
         """With every part checked that all of these have."""
-        what = f"{cls.tag}({checked_text(column, cls.tag)!r})"
+        what = more.get("called") or f"{cls.tag}({checked_text(column, cls.tag)!r})"
         return cls(column, bounds_of(bounds, what), nulls_of(nulls, what), **more)
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from dalenius.core.checks import count, positive, shown
+from dalenius.core.decimals import told_apart
 from dalenius.core.habits import hinted
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.adaptive_quantile import AdaptiveQuantile
@@ -52,6 +53,12 @@ class Quantiles(OfOneColumn):
     def ranks(self) -> tuple[float, ...]:
         return self.levels
 
+    @property
+    def what(self) -> str:
+        if len(self.levels) > 1:
+            return super().what
+        return f"{'median' if self.levels == (0.5,) else 'quantile'}({self.column!r})"
+
     def roles(self, table: Scope) -> dict[str, Measure]:
         argument = self.argument(table)
         bins = fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
@@ -69,12 +76,15 @@ class Quantiles(OfOneColumn):
         ranks, bins = inputs.released.ranks[inputs.roles["bins"], self.levels], inputs.roles["bins"].bins
         assert bins is not None
         columns = []
-        for k, level in enumerate(self.levels):
-            label = name if len(self.levels) == 1 else f"{name}_{level:g}"
+        for k, (level, label) in enumerate(zip(self.levels, self._labels(name), strict=True)):
             columns.append(
                 Column(label, *quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling))
             )
         return columns
+
+    def _labels(self, name: str) -> list[str]:
+        """What the columns are called."""
+        return [name] if len(self.levels) == 1 else [f"{name}_{text}" for text in told_apart(self.levels)]
 
     @classmethod
     def made(cls, **parts: Any) -> Quantiles:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sum(Direct, OfOneNumber):
-    """The sum of a number. Role: sum (from zero)."""
+    """The sum of a number. Role: sum (from zero).
+
+    called: what messages call it, where nobody asked for a sum: of a fit it is "feature 'age'".
+    """
+
+    called: str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     tag = "sum"
     sql_names = ("sum",)
     explanation = "a noisy sum"
+
+    @property
+    def what(self) -> str:
+        return self.called or super().what
 
     def roles(self, table: Scope) -> dict[str, Measure]:
         return {"sum": total(self.value(table, halves=False))}

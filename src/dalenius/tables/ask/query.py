@@ -34,8 +34,8 @@ from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import Column, Schema
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures.measure import Measure
-from dalenius.tables.rows.date_keys import keys_of
-from dalenius.tables.rows.expressions import parse, quoted
+from dalenius.tables.rows.computed_keys import keys_of
+from dalenius.tables.rows.expressions import check_quotes, parse, quoted
 from dalenius.tables.rows.relations import Explode, LimitRows, PerUnit, PrivateJoin
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.rows.steps import Compute, Filter, Held, Join, Step
@@ -216,7 +216,10 @@ class Table:
         if not checks.is_one_of(how, "inner", "left"):
             raise InvalidParameter(f"how is {how!r}; it must be 'inner' or 'left'.")
         theirs, scope = other.scope(), self.scope()
-        pairs = tuple((scope.resolve(a), theirs.resolve(b)) for a, b in _pairs(on, "join"))
+        pairs = tuple(
+            (_column_of(scope, a, self.name), _column_of(theirs, b, other.name))
+            for a, b in _pairs(on, "join")
+        )
         ids = [(column, column) for column in unit.columns]
         if not set(ids) <= set(pairs):
             listed = ", ".join(repr(name) for name in dict.fromkeys((*unit.columns, *(a for a, _ in pairs))))
@@ -353,8 +356,8 @@ class Table:
         """One row of the answer for each public key; see `dalenius.tables.facts.keys`.
 
         keys: a list (of tuples for several columns), a mapping of columns to lists (all combinations), a public
-        table, or `discover()`. Left out, or left out of the mapping: the categories of the column in the schema, all
-        combinations.
+        table, or `discover()`. Left out, or left out of the mapping: the categories of the column in the schema, the
+        months within its bounds, the outcomes of CASE, true and false of a condition; all combinations.
         """
         if not columns:
             raise InvalidParameter(
@@ -379,7 +382,7 @@ class Table:
         return Grouped(self, names, listed)
 
     def all_keys(self, columns: tuple[str, ...], names: tuple[str, ...], keys: Any) -> Any:
-        """The keys given; of columns that are left out, or of all of them, the categories in the schema."""
+        """The keys given; of columns that are left out, or of all of them, what is public of their values."""
         if keys is None:
             return self._categories(names)
         if not isinstance(keys, Mapping):
@@ -387,7 +390,7 @@ class Table:
         missing = tuple(
             name
             for column, name in zip(columns, names, strict=True)
-            if column not in keys and name not in keys and self.schema[name].categories is not None
+            if column not in keys and name not in keys and self._public(name) is not None
         )
         return {**keys, **self._categories(missing)}
 
@@ -461,10 +464,15 @@ class Table:
         missing = "none" if not field.missing else "no policy yet" if policy is None else str(policy)
         return name, str(field.kind or f"{field.dtype}, of no use here"), public, missing
 
+    def _public(self, name: str) -> tuple[Any, ...] | None:
+        """The values that a column can have, where the schema, its type or what it is computed as says so."""
+        known = self.schema[name].categories or keys_of(self._text(name), self.schema)
+        return known or ((False, True) if self.scope().column(name).kind == "bool" else None)
+
     def _categories(self, names: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
         categories = {}
         for name in names:
-            listed = self.schema[name].categories or keys_of(self._text(name), self.schema)
+            listed = self._public(name)
             if listed is None:
                 raise QueryRefused(
                     f"group_by({name!r}) needs keys: the groups must be public. List them (keys=[...]; of dates "
@@ -644,7 +652,8 @@ def _resolved(
     """An aggregate in its one spelling, and its measures; whatever is wrong with it, all of it, becomes a problem."""
     before = len(problems.noted)
     for text in aggregate.arguments:
-        problems.attempt(partial(_known, scope, text, f"{aggregate.tag}({text!r})"))
+        what = aggregate.what if len(aggregate.arguments) == 1 else f"{aggregate.tag}({text!r})"
+        problems.attempt(partial(_known, scope, text, what))
     if len(problems.noted) > before:
         return aggregate, ()
     roles = problems.attempt(lambda: aggregate.roles(scope))
@@ -659,19 +668,12 @@ def _known(scope: Scope, text: str, what: str) -> None:
     if scope.named(text) is not None:
         return
     problems = Problems()
-    for node in parse(text, what).find_all(exp.Column):
+    for node in parse(text, what, scope.names).find_all(exp.Column):
         if isinstance(node.this, exp.Identifier) and not node.table:
             problems.attempt(partial(_named, scope, node))
     if problems.noted:
         check_quotes(text, scope.names, f"{what}: ")
     problems.raise_any()
-
-
-def check_quotes(text: str, names: Iterable[str], what: str = "") -> None:
-    """Refuse an expression that has a column's name without the quotes it needs: hours-per-week is a difference."""
-    for name in names:
-        if not name.isidentifier() and _squeezed(name) in _squeezed(text):
-            raise QueryRefused(f"{what}the column {name!r} is written in double quotes, {quoted(name)}.")
 
 
 def check_missing(name: str) -> None:
@@ -707,10 +709,6 @@ COMPARED = (exp.EQ, exp.NEQ, exp.In, exp.Like, exp.ILike, exp.Case, exp.If, exp.
 """What stands beside text."""
 
 
-def _squeezed(text: str) -> str:
-    return "".join(text.lower().split())
-
-
 class _Nowhere:
     """Columns that belong to no engine: everything is checked, and nothing can be run."""
 
@@ -730,6 +728,14 @@ class _Nowhere:
 
 
 NOWHERE = _Nowhere()
+
+
+def _column_of(scope: Scope, name: str, table: str) -> str:
+    """The column meant by a name, where there are two tables."""
+    try:
+        return scope.resolve(name)
+    except QueryRefused as refused:
+        raise QueryRefused(f"in {table!r} {refused}") from None
 
 
 def _flat_names(

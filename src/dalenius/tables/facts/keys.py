@@ -179,7 +179,8 @@ def group_kind(name: str, kind: Kind | None) -> Kind:
     if kind not in KEYS:
         raise QueryRefused(
             f"column {name!r} is of type {kind or 'unknown'}; one can group by whole numbers, text, dates and "
-            "conditions. Compute such a column first, e.g. with_columns(decade='FLOOR(age / 10)')."
+            "conditions. Compute such a column first, e.g. with_columns(decade='FLOOR(age / 10)'); FLOOR stands around "
+            "all of it, FLOOR(FLOOR(age / 10) * 10)."
         )
     return kind
 

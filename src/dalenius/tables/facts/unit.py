@@ -77,7 +77,7 @@ class Unit:
         if max_rows is None:
             raise InvalidParameter(
                 f"Unit({column!r}) needs max_rows: how many rows of one {each(columns)} may enter an answer. Without "
-                "it one person could change an answer without limit."
+                f"it one person could change an answer without limit. For one row: Unit({column!r}, max_rows=1)."
             )
         tables: tuple[tuple[str, int], ...] = ()
         if isinstance(max_rows, Mapping):

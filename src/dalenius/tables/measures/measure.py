@@ -149,7 +149,14 @@ class Measure(Recorded, ABC):
     @property
     def label(self) -> str:
         """What it is, for people."""
-        return f"{self.kind} of {', '.join(v.text for v in self.values)}" if self.values else self.kind
+        if self.values:
+            return f"{self.kind} of {', '.join(v.text for v in self.values)}"
+        there = " and ".join(self.given)
+        return (
+            f"{self.kind} where {there} {'is' if len(self.given) == 1 else 'are'} there"
+            if there
+            else self.kind
+        )
 
     @abstractmethod
     def sums(self, frame: Frame) -> list[tuple[Any, int]]:

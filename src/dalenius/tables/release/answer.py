@@ -19,7 +19,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.intervals.laws import Noisy
 from dalenius.intervals.ratios import interval
 from dalenius.tables.aggregates.direct import Direct
-from dalenius.tables.aggregates.histogram import histogram_label
+from dalenius.tables.aggregates.histogram import histogram_labels
 from dalenius.tables.aggregates.top_k import TopK
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.nearest import nearest
@@ -29,7 +29,7 @@ from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.left_out import left_out
 from dalenius.tables.release.reconcile import whole
 from dalenius.tables.release.released import Released, release
-from dalenius.tables.release.sheet import Shaped, Sheet
+from dalenius.tables.release.sheet import ENDS, Shaped, Sheet
 from dalenius.tables.release.sheet import UnknownColumn as UnknownColumn
 from dalenius.tables.statistics.column import Column
 
@@ -273,18 +273,14 @@ class Answer(Sheet):
             if found is None:
                 break
             ends = list(itertools.pairwise(found.edges))
-            first = [column.name for column in self.columns].index(
-                histogram_label(name, *ends[0], len(ends) == 1)
-            )
+            first = [column.name for column in self.columns].index(histogram_labels(name, found.edges)[0])
             made = self.columns[first : first + len(ends)]
             parts: dict[str, Any] = {
                 part: np.stack([getattr(column, part) for column in made], axis=1).ravel()
                 for part in ("estimate", "error", "low", "high")
             }
             keys = [(*key, *end) for key in self.keys for end in ends]
-            return Shaped(
-                (*self.names, "lower", "upper"), keys, [replace(made[0], name=name, **parts)], self.note
-            )
+            return Shaped((*self.names, *ENDS), keys, [replace(made[0], name=name, **parts)], self.note)
         known = [asked for asked, one, _ in self.plan.query.parts if one.tag in ("histogram", TopK.tag)]
         raise UnknownColumn(
             f"there is no histogram and no top_k {name!r} in the answer"
@@ -347,7 +343,8 @@ class Answer(Sheet):
         return listed
 
     def ratio(self, top: str, bottom: str, *, per: float = 1.0, name: str | None = None) -> Sheet:
-        """A further column: one count or sum over another, `per` so many: `ratio("deaths", "people", per=1000)`.
+        """A further column: one count or sum over another, `per` so many: `ratio("deaths", "people", per=1000)` is
+        called `deaths_per_1000_people`.
 
         The interval is Fieller's, of the noise of both.
         """
@@ -356,6 +353,7 @@ class Answer(Sheet):
             raise InvalidParameter("top and bottom are the same column; the ratio is 1.")
         a = a.scaled(per)
         c = (np.full(len(self), a.variance), np.zeros(len(self)), np.full(len(self), b.variance))
+        many = "" if per == 1 else f"{per:.15g}_"
         counts = self[top].whole and self[bottom].whole
         within = (0.0 if counts else -FARTHEST, FARTHEST)
         low, high = interval(
@@ -368,7 +366,13 @@ class Answer(Sheet):
         )
         return self._with(
             _ratio_column(
-                f"{top}_per_{bottom}" if name is None else name, a.values, b.values, c, low, high, within
+                f"{top}_per_{many}{bottom}" if name is None else name,
+                a.values,
+                b.values,
+                c,
+                low,
+                high,
+                within,
             )
         )
 

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 import html
 import re
+from typing import Any
+
+from dalenius.core.printable import printable
+
+
+def key_text(part: Any) -> str:
+    """A part of a key as it is shown: the end 30.0 of a bin is 30.
+
+    >>> key_text(30.0), key_text(24.3), key_text("north"), key_text("a\\x1b")
+    ('30', '24.3', 'north', 'a\\\\x1b')
+    """
+    return f"{part:.15g}" if isinstance(part, float) else printable(str(part))
+
 
 SIGNS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 """Some spreadsheets pass over blanks before them, or read the wide ones of East Asia as the narrow ones."""
@@ -24,5 +37,5 @@ def in_markdown(cell: str) -> str:
     >>> in_markdown("<b>|[x](y)")
     '&lt;b&gt;\\\\|\\\\[x\\\\](y)'
     """
-    escaped = html.escape(" ".join(cell.split()), quote=False)
+    escaped = html.escape(printable(" ".join(cell.split())), quote=False)
     return re.sub(r"([\\|*_`\[\]])", r"\\\1", escaped)

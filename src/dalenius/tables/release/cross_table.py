@@ -66,6 +66,21 @@ class CrossTable(Sheet):
         return self.cells.reconciled
 
     @property
+    def cost(self) -> str:
+        """What cells and margins cost together."""
+        return self.cells.cost
+
+    @property
+    def free(self) -> bool:
+        """Whether this table was on record and cost nothing now."""
+        return self.cells.free
+
+    @property
+    def given(self) -> str | None:
+        """When it was given, for the first time where it was on record."""
+        return self.cells.given
+
+    @property
     def cells(self) -> Answer:
         """The cells alone."""
         return self.answers[0]

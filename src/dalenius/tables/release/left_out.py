@@ -28,7 +28,9 @@ def left_out(plan: Plan) -> str:
         most = joins[-1].left * joins[-1].right
     if not whole and (not joins or unit.max_rows < most):
         joined = " joined" if joins else ""
-        parts.append(f"at most {_counted(unit.max_rows, joined)} of each {column} count")
+        parts.append(
+            f"at most {_counted(unit.max_rows, joined)} of each {column} count{'s' * (unit.max_rows == 1)}"
+        )
     if plan.query.columns and unit.max_groups < unit.max_rows:
         parts.append(f"each {column} counts in at most {unit.max_groups} group{'s' * (unit.max_groups > 1)}")
     if not parts:

@@ -10,6 +10,8 @@ import csv
 import html
 import io
 import math
+import shutil
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -22,9 +24,10 @@ import pyarrow as pa
 from dalenius.core import checks
 from dalenius.core.arrays import Reals
 from dalenius.core.checks import is_one_of
+from dalenius.core.printable import printable
 from dalenius.errors import InvalidParameter
 from dalenius.tables.facts.nearest import nearest
-from dalenius.tables.release.cells import in_markdown, no_formula
+from dalenius.tables.release.cells import in_markdown, key_text, no_formula
 from dalenius.tables.statistics.column import Column
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 60
 ADD_UP = "Margins add up."
+ENDS = ("lower", "upper")
+"""The last columns of keys where each row is a bin."""
 
 
 class UnknownColumn(InvalidParameter, KeyError):
@@ -62,6 +67,11 @@ class Sheet(ABC):
     @abstractmethod
     def note(self) -> str:
         """What a reader should know: what intervals cover, what it cost."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether all columns are of one thing, as after `wide`, and are drawn on one scale."""
+        return False
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -117,6 +127,7 @@ class Sheet(ABC):
             self.keys,
             [coarser(c) for c in self.columns],
             f"{self.note.replace(ADD_UP, 'Margins added up before rounding.')} Rounded to multiples of {base}.",
+            self.alike,
         )
 
     def suppressed(self, by: str | None = None, below: float = 10) -> Sheet:
@@ -153,7 +164,8 @@ class Sheet(ABC):
             return replace(column, estimate=estimate, error=error, low=low, high=high, optional=True)
 
         columns = [blank(column) for column in self.columns]
-        return Shaped(self.names, self.keys, columns, f"{self.note} Not shown where {by} is below {least:g}.")
+        note = f"{self.note} Not shown where {by} is below {least:g}."
+        return Shaped(self.names, self.keys, columns, note, self.alike)
 
     def wide(self, name: str | None = None, across: str | None = None) -> Sheet:
         """One column with a row for each value of the other keys and a column for each value of `across`.
@@ -185,15 +197,15 @@ class Sheet(ABC):
         columns = []
         for head in heads:
             rows = np.array([at.get((*key[:place], head, *key[place:]), -1) for key in rest])
-            columns.append(replace(_taken(column, rows), name=str(head)))
-        return Shaped(
-            self.names[:place] + self.names[place + 1 :], rest, columns, f"{name} by {across}. {self.note}"
-        )
+            columns.append(replace(_taken(column, rows), name=key_text(head)))
+        names = self.names[:place] + self.names[place + 1 :]
+        return Shaped(names, rest, columns, f"{name} by {across}. {self.note}", True)
 
     def _rows_at(self, order: Any, what: str) -> Sheet:
         keys = self.keys
         columns = [_taken(column, order) for column in self.columns]
-        return Shaped(self.names, [keys[k] for k in order], columns, f"{self.note} Shown: {what}.")
+        listed = [keys[k] for k in order]
+        return Shaped(self.names, listed, columns, f"{self.note} Shown: {what}.", self.alike)
 
     def _chosen(self, columns: Iterable[str] | None, otherwise: list[str]) -> list[str]:
         if columns is None:
@@ -254,18 +266,19 @@ class Sheet(ABC):
         writer.writerows(
             ["" if value != value else value for value in row] for row in zip(*table.values(), strict=True)
         )
-        if path is not None:
-            Path(path).write_text(lines.getvalue(), encoding="utf-8")
-        return lines.getvalue()
+        return _written(lines.getvalue(), path)
 
-    def to_markdown(self, *, plain: bool = False) -> str:
-        """A Markdown table: estimate [low, high].
+    def to_markdown(self, path: str | Path | None = None, *, plain: bool = False) -> str:
+        """A Markdown table: estimate [low, high]; also written to a file, if one is named.
 
         plain: for a spreadsheet, with all that `to_dict` has, in columns of its own: numbers as they are, and names
         without backslashes. A text that would be taken for a formula gets an apostrophe before it.
         """
-        if checks.flag("plain", plain):
-            return _plain_table(self.to_dict())
+        return _written(
+            _plain_table(self.to_dict()) if checks.flag("plain", plain) else self._markdown(), path
+        )
+
+    def _markdown(self) -> str:
         head = [*self.names, *(column.name for column in self.columns)]
         lines = ["| " + " | ".join(map(in_markdown, head)) + " |", "|" + "---|" * len(head)]
         numbers = [*(False for _ in self.names), *(column.is_number for column in self.columns)]
@@ -274,42 +287,42 @@ class Sheet(ABC):
             lines.append("| " + " | ".join(cells) + " |")
         return "\n".join(lines)
 
-    def to_html(self) -> str:
-        """An HTML table with a bar for every estimate and a whisker for its interval."""
+    def to_html(self, path: str | Path | None = None) -> str:
+        """An HTML table with a bar for every estimate and a whisker for its interval; also written to a file, if one
+        is named, as a page."""
         head = "".join(
             f"<th>{html.escape(name)}</th>"
             for name in (*self.names, *(column.name for column in self.columns))
         )
         body = []
-        scales = [_scale(column) for column in self.columns]
+        scales = _scales(self.columns, self.alike)
         for k, key in enumerate(self.keys):
-            cells = [f"<td>{html.escape(str(part))}</td>" for part in key]
+            cells = [f'<td style="{_KEY}">{html.escape(key_text(part))}</td>' for part in key]
             cells += [_cell(column, k, scale) for column, scale in zip(self.columns, scales, strict=True)]
             body.append("<tr>" + "".join(cells) + "</tr>")
         note = html.escape(self.note)
-        return (
+        made = (
             f'<table class="dalenius" style="{_TABLE}"><thead><tr>{head}</tr></thead>'
             f'<tbody>{"".join(body)}</tbody></table><p style="{_NOTE}">{note}</p>'
         )
+        _written(f"<!doctype html><meta charset=utf-8>{made}", path)
+        return made
 
-    _repr_html_ = to_html
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.to_html()
 
     def __str__(self) -> str:
         head = [*self.names, *(column.name for column in self.columns)]
         rows = [head, *self._rows(MOST_SHOWN)]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        lines.insert(1, "  ".join("-" * width for width in widths))
+        lines = _beside(rows, len(self.names), _room())
         if len(self) > MOST_SHOWN:
             lines.append(f"... and {len(self) - MOST_SHOWN} more groups")
         return "\n".join([*lines, self.note])
 
     def _rows(self, most: int | None = None) -> list[list[str]]:
         return [
-            [*map(str, key), *(_text(column, k) for column in self.columns)]
+            [*map(key_text, key), *(_text(column, k) for column in self.columns)]
             for k, key in enumerate(self.keys[:most])
         ]
 
@@ -331,6 +344,7 @@ class Shaped(Sheet):
     _keys: list[tuple[Any, ...]]
     _columns: list[Column]
     _note: str
+    _alike: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -347,6 +361,10 @@ class Shaped(Sheet):
     @property
     def note(self) -> str:
         return self._note
+
+    @property
+    def alike(self) -> bool:
+        return self._alike
 
     def __repr__(self) -> str:
         return f"<{len(self.keys)} rows, {len(self.columns)} columns>"
@@ -367,12 +385,42 @@ class NotAnAnswer(InvalidParameter, AttributeError):
 OF_ANSWERS = ("agreeing_with", "at", "bins", "cells", "consistent", "margin", "ratio", "shares")
 
 
+def _written(text: str, path: str | Path | None) -> str:
+    """The text, which is also written to the file."""
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _room() -> int | None:
+    """How wide a line may be: as the terminal is that somebody looks at, and anything elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
+
+
+def _beside(rows: list[list[str]], keys: int, room: int | None) -> list[str]:
+    """Columns beside each other under their heads; those that there is no room for below, beside the keys again."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    groups: list[list[int]] = [[]]
+    for k in range(keys, len(widths)):
+        taken = sum(widths[i] + 2 for i in (*range(keys), *groups[-1]))
+        if room is not None and groups[-1] and taken + widths[k] > room:
+            groups.append([])
+        groups[-1].append(k)
+    lines: list[str] = []
+    for group in groups:
+        chosen = [*range(keys), *group]
+        block = ["  ".join(row[k].ljust(widths[k]) for k in chosen).rstrip() for row in rows]
+        block.insert(1, "  ".join("-" * widths[k] for k in chosen))
+        lines += ["", *block] if lines else block
+    return lines
+
+
 def _plain_table(table: dict[str, list[Any]]) -> str:
     def cell(value: Any) -> str:
         if value is None or value != value:
             return ""
         return (
-            no_formula(" ".join(str(value).split()).replace("|", "/"))
+            no_formula(printable(" ".join(str(value).split())).replace("|", "/"))
             if isinstance(value, str)
             else str(value)
         )
@@ -412,7 +460,7 @@ def _number(value: float, error: float) -> str:
 
 def _text(column: Column, k: int) -> str:
     if not column.is_number:
-        return str(column.estimate[k])
+        return key_text(column.estimate[k])
     if math.isnan(column.estimate[k]):
         return "-"
     error = float(column.error[k])
@@ -425,10 +473,16 @@ def _text(column: Column, k: int) -> str:
     return "{} [{}, {}]".format(*ends)
 
 
-def _scale(column: Column) -> tuple[float, float]:
-    if not column.is_number:
-        return 0.0, 1.0
-    ends = np.concatenate((column.estimate, column.low, column.high))
+def _scales(columns: list[Column], alike: bool) -> list[tuple[float, float]]:
+    """Between which numbers the bars of each column are drawn; the same for all where the columns are alike."""
+    if alike:
+        return [_scale(columns)] * len(columns)
+    return [_scale([column]) for column in columns]
+
+
+def _scale(columns: list[Column]) -> tuple[float, float]:
+    parts = [x for column in columns if column.is_number for x in (column.estimate, column.low, column.high)]
+    ends = np.concatenate([np.zeros(0), *parts])
     ends = ends[np.isfinite(ends)]
     low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
     low, high = min(low, 0.0), max(high, 0.0)  # bars begin at zero
@@ -446,13 +500,15 @@ def _cell(column: Column, k: int, scale: tuple[float, float]) -> str:
     bar, left, right = at(column.estimate[k]), at(column.low[k]), at(column.high[k])
     width = max(right - left, 0.5)
     picture = (
-        '<div style="position:relative;height:8px;width:120px;background:rgba(128,140,160,.2)">'
+        '<div style="position:relative;height:8px;width:120px;margin-left:auto;background:rgba(128,140,160,.2)">'
         f'<div style="position:absolute;height:8px;width:{bar:.1f}%;background:#7aa6c2"></div>'
         f'<div style="position:absolute;top:3px;height:2px;left:{left:.1f}%;width:{width:.1f}%;'
         'background:currentColor"></div></div>'
     )
-    return f'<td style="text-align:right;padding:2px 10px">{html.escape(_text(column, k))}{picture}</td>'
+    return f'<td style="{_NUMBER}">{html.escape(_text(column, k))}{picture}</td>'
 
 
+_NUMBER = "text-align:right;padding:2px 10px;white-space:nowrap"
+_KEY = "padding:2px 10px 2px 0"
 _TABLE = "border-collapse:collapse;font:13px/1.4 system-ui,sans-serif"
 _NOTE = "font:12px system-ui,sans-serif;opacity:.75"

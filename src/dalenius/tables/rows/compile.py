@@ -12,11 +12,12 @@ import ibis
 from sqlglot import exp
 
 from dalenius.core.nearest import meant
+from dalenius.core.notebook import shortened
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.keys import is_storable
 from dalenius.tables.facts.kinds import NUMERIC, Kind
 from dalenius.tables.rows import calendar, terms, text, total
-from dalenius.tables.rows.date_keys import FUNCTIONS
+from dalenius.tables.rows.computed_keys import FUNCTIONS
 from dalenius.tables.rows.expressions import written
 from dalenius.tables.rows.spelling import Ends, Spelling
 from dalenius.tables.rows.terms import Term
@@ -61,6 +62,10 @@ UNWRITTEN = (
 AGGREGATE = (
     "is an aggregate; aggregates stand in agg(...) or in the SELECT list, not inside a row's expression"
 )
+UNMOVED = (
+    "dates cannot be moved; write the date itself, or compare DATE_DIFF('day', start, end) with the days"
+)
+DATED = "makes a date of text; write a date as DATE '2024-12-31', and give the column the type date"
 REASONS: Mapping[type, str] = {
     exp.AggFunc: AGGREGATE,
     exp.Window: "looks at other rows; an expression may only look at its own row",
@@ -80,11 +85,37 @@ REASONS: Mapping[type, str] = {
     exp.ILike: "depends on the engine's locale; write LOWER(column) LIKE 'ab%', where LOWER changes A to Z only",
     exp.CurrentDate: "changes from day to day; write the date",
     exp.CurrentTimestamp: "changes from moment to moment; write the date",
+    exp.Interval: f"is a span of time, and {UNMOVED}",
+    exp.Contains: "looks inside text; write town LIKE '%ab%'",
+    exp.StrPosition: "looks inside text; write town LIKE '%ab%'",
+    exp.StartsWith: "looks at how text begins; write town LIKE 'ab%'",
+    exp.EndsWith: "looks at how text ends; write town LIKE '%ab'",
+    exp.RegexpLike: "is read in different ways by different engines; write LIKE '%ab%', or IN ('a', 'b')",
+    exp.SimilarTo: "is read in different ways by different engines; write LIKE '%ab%', or IN ('a', 'b')",
+    exp.DPipe: "makes a new text; compare its parts with AND, or group by both columns",
+    exp.Concat: "makes a new text; compare its parts with AND, or group by both columns",
+    exp.StrToTime: DATED,
+    exp.StrToDate: DATED,
+    exp.IsNan: "asks what is a missing value here; write IS NULL",
+    exp.Trunc: "is not in the language of expressions; write FLOOR(x)",
+    exp.Sign: "is not in the language of expressions; write CASE WHEN x > 0 THEN 1 ELSE 0 END",
+    exp.Array: "is a list; a column that is no plain word stands in double quotes",
     exp.Star: "is not a column",
     exp.Placeholder: "is a placeholder; write the value",
     exp.Parameter: "is a placeholder; write the value",
 }
 
+
+REASONS_BY_NAME: Mapping[str, str] = {
+    "NOW": REASONS[exp.CurrentTimestamp],
+    "PREFIX": REASONS[exp.StartsWith],
+    "SUFFIX": REASONS[exp.EndsWith],
+    "ISNULL": "asks for a missing value; write x IS NULL",
+    "TO_DATE": DATED,
+    "AGE": "is a span of time; write DATE_DIFF('year', start, end)",
+    **dict.fromkeys(("DATE_ADD", "DATE_SUB", "DATEADD", "ADD_MONTHS"), f"moves a date, and {UNMOVED}"),
+}
+"""Of functions that the parser does not know."""
 
 NAMED = (
     *(
@@ -134,7 +165,7 @@ def compile_tree(tree: Any, columns: Columns, what: str = "the expression") -> T
         problem = str(refused)
     except RecursionError:
         problem = "it is nested too deeply; split it with with_columns(...)."
-    raise QueryRefused(f"{what}, {written(tree)!r}, is refused: {problem}")
+    raise QueryRefused(f"{what}, {shortened(written(tree))!r}, is refused: {problem}")
 
 
 class _Compiler:
@@ -207,7 +238,8 @@ class _Compiler:
     def of_kind(self, tree: Any, kinds: tuple[Kind, ...], what: str) -> Term:
         term = self(tree)
         if term.kind not in kinds:
-            raise QueryRefused(f"{written(tree)} is {_named(term)}; {what} is needed here.")
+            dated = f": {UNMOVED}" if kinds == NUMERIC and term.kind in ("date", "timestamp") else ""
+            raise QueryRefused(f"{written(tree)} is {_named(term)}; {what} is needed here{dated}.")
         return term
 
     def number(self, tree: Any) -> Term:
@@ -238,6 +270,8 @@ class _Compiler:
         return replace(terms.truth(value, inner), size=2 * inner.size)
 
     def arithmetic(self, tree: Any) -> Term:
+        if spans := [side for side in (tree.this, tree.expression) if isinstance(side, exp.Interval)]:
+            raise QueryRefused(refusal(spans[0]))
         if isinstance(tree, exp.Sub) and (days := self.days_between(tree.expression, tree.this)) is not None:
             return days
         a, b = self.number(tree.this), self.number(tree.expression)
@@ -447,11 +481,13 @@ def understood(tree: Any) -> None:
 
 def refusal(tree: Any) -> str:
     """Why a piece of syntax is not in the language."""
-    name = tree.name if isinstance(tree, exp.Anonymous) else written(tree)
+    name = tree.name if isinstance(tree, exp.Anonymous) else shortened(written(tree))
     for kind, reason in REASONS.items():
         if isinstance(tree, kind):
             return f"{name} {reason}."
     there = f"{', '.join(NAMED)} (docs/tables.md)"
+    if isinstance(tree, exp.Anonymous) and name.upper() in REASONS_BY_NAME:
+        return f"{name} {REASONS_BY_NAME[name.upper()]}."
     if isinstance(tree, exp.Anonymous):
         close = meant(name, NAMED)
         hint = "there are" if close is None else f"did you mean {close}? There are"

@@ -27,6 +27,7 @@ checked and built anew.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from sqlglot import exp, parse_one
@@ -58,8 +59,8 @@ class Reading(DuckDB):
         }
 
 
-def parse(text: str, what: str = "the expression") -> Any:
-    """The syntax tree of one expression, or QueryRefused."""
+def parse(text: str, what: str = "the expression", names: Iterable[str] = ()) -> Any:
+    """The syntax tree of one expression, or QueryRefused, with a word about the columns there are."""
     if not is_text(text):
         raise QueryRefused(f"{what} is {text!r}; it must be an SQL expression, like 'age >= 18'.")
     if len(text) > LONGEST:
@@ -68,7 +69,7 @@ def parse(text: str, what: str = "the expression") -> Any:
         tree = parse_one(text, read=Reading)
     except (SqlglotError, RecursionError):
         raise QueryRefused(
-            f"{what}, {text!r}, is not an SQL expression; write it like 'age >= 18'.{words_of_sql(text)}"
+            f"{what}, {text!r}, is not an SQL expression; write it like 'age >= 18'.{_what_may_be_meant(text, names)}"
         ) from None
     if isinstance(tree, exp.Query | exp.Command | exp.DDL | exp.DML | exp.Block | exp.Drop):
         raise QueryRefused(f"{what}, {text!r}, is a statement; only an expression may stand here.")
@@ -86,6 +87,29 @@ def _denied(node: Any) -> Any:
     plain_like = node.copy()
     plain_like.set("negate", None)
     return exp.Not(this=plain_like)
+
+
+def _what_may_be_meant(text: str, names: Iterable[str]) -> str:
+    """Of a text that cannot be read: which quotes it may lack."""
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", " ", text)
+    lacking = [name for name in names if not name.isidentifier() and _squeezed(name) in _squeezed(bare)]
+    if lacking:
+        written_so = ", ".join(map(quoted, lacking))
+        stand = "The column stands" if len(lacking) == 1 else "The columns stand"
+        return f" {stand} in double quotes: {written_so}."
+    said = words_of_sql(text)
+    return said if said or "'" in text else f"{said} Text stands in single quotes: \"town = 'Ulm'\"."
+
+
+def check_quotes(text: str, names: Iterable[str], what: str = "") -> None:
+    """Refuse an expression that has a column's name without the quotes it needs: hours-per-week is a difference."""
+    for name in names:
+        if not name.isidentifier() and _squeezed(name) in _squeezed(text):
+            raise QueryRefused(f"{what}the column {name!r} is written in double quotes, {quoted(name)}.")
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.lower().split())
 
 
 def words_of_sql(text: str) -> str:

@@ -25,6 +25,7 @@ from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.rows.compile import UNWRITTEN, compile_tree, understood
+from dalenius.tables.rows.computed_keys import extracted
 from dalenius.tables.rows.expressions import parse, plain, quoted, written
 from dalenius.tables.rows.reading import read
 from dalenius.tables.rows.relations import Explode, PrivateJoin
@@ -132,10 +133,10 @@ class Scope:
         name = self.named(text)
         if name is not None:
             return quoted(name)
-        tree = parse(text, what)
+        tree = parse(text, what, self.names)
         for node in tree.find_all(*UNWRITTEN):
             understood(node)
-        return written(plain(self._renamed(tree)))
+        return written(plain(extracted(self._renamed(tree))))
 
     def condition(self, text: str, what: str) -> Term:
         term = self.declared(text, None, what)
@@ -146,7 +147,7 @@ class Scope:
     def declared(self, text: str, nulls: Nulls | None, what: str) -> Term:
         """The term of an expression whose missing values are all accounted for."""
         name = self._bare(text, what)
-        term = self.column(name, nulls) if name else compile_tree(parse(text, what), self, what)
+        term = self.column(name, nulls) if name else compile_tree(parse(text, what, self.names), self, what)
         if term.undeclared and nulls is None:
             raise QueryRefused(
                 f"{what} uses {_listed(term.undeclared)}, which can hold null or NaN, and no policy says what "
@@ -214,7 +215,7 @@ class Scope:
         name = self.named(text)
         if name is not None:
             return name
-        tree = plain(parse(text, what))
+        tree = plain(parse(text, what, self.names))
         return self.resolve(tree.name) if isinstance(tree, exp.Column) and not tree.table else None
 
     def _renamed(self, tree: Any) -> Any:

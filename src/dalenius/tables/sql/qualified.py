@@ -18,9 +18,9 @@ from sqlglot import exp
 
 from dalenius.core.nearest import meant as meant_by
 from dalenius.errors import QueryRefused
-from dalenius.tables.ask.query import COMPARED, Table, check_missing, check_quotes
+from dalenius.tables.ask.query import COMPARED, Table, check_missing
 from dalenius.tables.facts.nearest import alike, nearest
-from dalenius.tables.rows.expressions import quoted, written
+from dalenius.tables.rows.expressions import check_quotes, quoted, written
 
 
 @dataclass(frozen=True)

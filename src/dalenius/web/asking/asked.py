@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from dalenius.core.printable import printable
 from dalenius.errors import InvalidParameter
 from dalenius.session.entries import digest
-from dalenius.session.log import printable
 from dalenius.session.session import Session
 from dalenius.session.travel.outcomes import Outcome, as_told, looked_up
 from dalenius.session.travel.requests import Request, read_request
