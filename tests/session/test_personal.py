@@ -234,7 +234,12 @@ def test_categories_are_asked_for_by_their_column(tmp_path: Path) -> None:
         assert PrivacyReport([fit]).epsilon(person) == pytest.approx(alone.epsilon(scaled[0], 0), rel=1e-9)
         both = pd.DataFrame([person, {**person, "sex": "x"}])  # not listed: all zeros
         assert (np.asarray(fit.fields.rows(both))[1, 1:3] == 0).all()
-        for lacking, match in (({"sex": None}, "left out of the fit"), ({"sex": float("nan")}, "left out")):
+        for lacking, match in (
+            ({"sex": None}, "left out of the fit"),
+            ({"sex": float("nan")}, "left out"),
+            ({"sex": "M "}, "'sex' is 'M '; write it as the fit has it, 'm'"),
+            ({"plan": "2"}, "'plan' is '2'; write it as the fit has it, 2"),
+        ):
             with pytest.raises(InvalidParameter, match=match):
                 fit.fields.rows({**person, **lacking})
     report = s.privacy_report

@@ -65,11 +65,11 @@ def loss_html(loss: Loss) -> str:
     return table(rows) + (_picture([loss.power(level) for level in LEVELS]) if quick else "")
 
 
-def cost_rows(loss: Loss) -> list[tuple[str, str]]:
+def cost_rows(loss: Loss, delta: float = DELTAS[0]) -> list[tuple[str, str]]:
     """What a release costs, for tables about something else: the loss, and epsilon from above."""
     return [
         ("costs", shortened(loss.expression)),
-        (f"epsilon at delta {DELTAS[0]:g}", f"at most {_epsilon(loss, DELTAS[0])}"),
+        (f"epsilon at delta {delta:g}", f"at most {_epsilon(loss, delta)}"),
     ]
 
 

@@ -38,6 +38,8 @@ def test_a_fitted_model_shows_what_it_cost() -> None:
     assert told["fitted"] == "3 coefficients and an intercept"
     assert model.loss_.epsilon(1e-5) <= float(told["epsilon at delta 1e-05"].removeprefix("at most ")) < 1.01
     assert "sk-top-container" in shown  # scikit-learn's own
+    other = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-7)).fit(X, Y)
+    assert float(facts(other._repr_html_())["epsilon at delta 1e-07"].removeprefix("at most ")) < 1.01
     assert model._repr_mimebundle_()["text/html"].startswith('<table class="dalenius">')
     alone = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5), intercept_scale=0.0).fit(X, Y)
     assert facts(alone._repr_html_())["fitted"] == "3 coefficients"

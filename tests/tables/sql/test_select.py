@@ -59,6 +59,16 @@ def test_a_grouped_question() -> None:
     assert other.keys == discover()
 
 
+@pytest.mark.parametrize("by", ["state", "s", "1", "S", "people.state"])
+def test_a_grouping_column_under_another_name(by: str) -> None:
+    """With the categories of the column, and nothing of it in the conditions."""
+    column = "people.state" if "." in by else "state"
+    text = f"SELECT {column} AS s, COUNT(*) AS n FROM people WHERE state <> 'NY' GROUP BY {by}"
+    table = PEOPLE.filter("state <> 'NY'").with_columns(s="state")
+    expected = table.group_by("s", keys=["CA", "NY"]).agg(n=count())
+    assert parse_sql(text, PEOPLE).canonical() == expected.canonical()
+
+
 def test_every_aggregate() -> None:
     text = """
         SELECT COUNT(*) a, COUNT(income) b, COUNT(DISTINCT id) c, SUM(income, 0, 5) d, MEAN(age) e, VARIANCE(age) f,
@@ -137,7 +147,9 @@ def test_names_by_default() -> None:
         ("SELECT AVG(my_col) FROM people", "there is no column"),
         ("SELECT AVG(income, 5, 1) FROM people", "exchange them"),
         ("SELECT COUNT(*), COUNT(*) FROM people", "two aggregates are called 'count'"),
-        ("SELECT state AS s, COUNT(*) FROM people GROUP BY state", "keeps its name"),
+        ("SELECT state AS State, COUNT(*) FROM people GROUP BY state", "keeps its name"),
+        ("SELECT state AS zip, COUNT(*) AS n FROM people GROUP BY zip", "there is a column 'zip' already"),
+        ("SELECT state AS s, COUNT(*) AS s FROM people GROUP BY state", "names both a grouping column"),
         ("SELECT COUNT(*) FROM people GROUP BY state", "must also stand in the SELECT list"),
         ("SELECT state FROM people GROUP BY state", "has no aggregate"),
         ("SELECT COUNT(*) FROM people GROUP BY 7", "no such column in the SELECT list"),

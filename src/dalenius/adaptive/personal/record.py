@@ -142,6 +142,14 @@ class Fields:
                 raise InvalidParameter(
                     f"the record has no value of {column!r}: such records were left out of the fit."
                 )
+            for value in {str(one): one for one in values}.values():
+                slips = [one for one in listed if str(one).lower() == str(value).strip().lower()]
+                if (
+                    slips and value not in listed
+                ):  # another value would be none of the list, and told a smaller bound
+                    raise InvalidParameter(
+                        f"{column!r} is {value!r}; write it as the fit has it, {slips[0]!r}."
+                    )
             parts += [np.array([float(value == category) for value in values]) for category in listed]
         return parts
 

@@ -7,7 +7,7 @@ from sklearn.pipeline import Pipeline
 from dalenius.learn.models.in_notebooks import InNotebooks
 
 
-class FittedPipeline(InNotebooks, Pipeline):
+class FittedPipeline(InNotebooks, Pipeline):  # type: ignore[misc]
     """A pipeline of released steps; a notebook shows the promise and the cost of its model above the diagram."""
 
     def _facts(self) -> list[tuple[str, str]]:

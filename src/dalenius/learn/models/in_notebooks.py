@@ -28,7 +28,8 @@ class InNotebooks(Hinted):
             many = int(np.size(model.coef_))
             beside = " and an intercept" if np.any(getattr(model, "intercept_", 0.0)) else ""
             facts.append(("fitted", f"{many} coefficient{'s' * (many != 1)}{beside}"))
-        return [*facts, *cost_rows(model.loss_)]
+        promised = getattr(model.guarantee, "delta", 0.0)  # the promise's own, where it has one
+        return [*facts, *(cost_rows(model.loss_, promised) if promised else cost_rows(model.loss_))]
 
     def _repr_html_inner(self) -> str:
         """What scikit-learn shows, with the promise above it."""

@@ -60,6 +60,8 @@ def keys_of(text: str, schema: Schema) -> tuple[Any, ...] | None:
     tree = parse(text)
     if isinstance(tree, exp.Case):
         return _outcomes(tree)
+    if isinstance(tree, exp.Column) and not tree.table and schema[tree.name].categories is not None:
+        return schema[tree.name].categories
     if isinstance(tree, exp.TimestampTrunc | exp.DateTrunc):
         ends = _ends(tree.this, schema)
         named = [span for span in (*SPANS, "day") if span == tree.args["unit"].name.lower()]

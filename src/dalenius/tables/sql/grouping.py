@@ -21,7 +21,7 @@ def by_expression(select: Any) -> Any:
     named = {
         item.alias.lower(): item.this
         for item in select.expressions
-        if isinstance(item, exp.Alias) and not isinstance(item.this, exp.Column)
+        if isinstance(item, exp.Alias) and not _is_plain(item)
     }
     for item in _items(select):
         meant = None
@@ -29,10 +29,8 @@ def by_expression(select: Any) -> Any:
             meant = named.get(item.name.lower())
         elif isinstance(item, exp.Literal) and not item.is_string and item.this.isdigit():
             place = int(item.this)
-            listed = (
-                select.expressions[place - 1].unalias() if 1 <= place <= len(select.expressions) else None
-            )
-            meant = None if isinstance(listed, exp.Column) else listed
+            listed = select.expressions[place - 1] if 1 <= place <= len(select.expressions) else None
+            meant = None if listed is None or _is_plain(listed) else listed.unalias()
         if meant is not None:
             if meant.find(exp.AggFunc) is not None or isinstance(meant, exp.Star):
                 raise QueryRefused(f"GROUP BY {written(item)} names {written(meant)}, which is an aggregate.")
@@ -46,7 +44,7 @@ def taken_out(select: Any) -> dict[str, Any]:
     for item in list(select.expressions):
         inner = item.unalias()
         grouped = [one for one in _items(select) if one == inner]
-        if not grouped or isinstance(inner, exp.Column | exp.Literal):
+        if not grouped or _is_plain(item) or isinstance(inner, exp.Literal):
             continue
         name = item.alias if isinstance(item, exp.Alias) else _name(inner)
         if name in computed:
@@ -55,6 +53,13 @@ def taken_out(select: Any) -> dict[str, Any]:
         for one in (*grouped, item):
             one.replace(exp.column(name, quoted=True))
     return computed
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether it is a column under its own name; under another it is computed, like any expression."""
+    inner = item.unalias()
+    named = item.alias if isinstance(item, exp.Alias) else inner.name
+    return isinstance(inner, exp.Column) and named.lower() == inner.name.lower()
 
 
 def _items(select: Any) -> list[Any]:
