@@ -82,7 +82,7 @@ class PostgresRows(Rows):
             super().add(entry)
 
     def _teach(self, kind: str) -> None:
-        """Where a ledger was made by an earlier version: what is guarded since, in the same transaction, by the owner."""
+        """On a ledger of an earlier version: what is guarded since, in the same transaction, by the owner."""
         ((knows, may),) = self.run(
             f"SELECT to_regprocedure('{LATEST}') IS NOT NULL, "
             "pg_has_role(tableowner, 'USAGE') FROM pg_tables WHERE schemaname = 'dalenius' AND tablename = 'entries'"
