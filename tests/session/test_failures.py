@@ -198,6 +198,17 @@ class TestFullDisk:
         assert verify(postgres_place).ok
 
 
+def test_patience_bounds_how_often_an_answer_is_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = Ledger.open(tmp_path / "x.ledger", patience=0.2).account("people", dp.ZCDP(1.0))
+    ticket, began = account.charge("q", rho("0.1")), time.monotonic()
+    monkeypatch.setattr(account, "record", lambda *_: (_ for _ in ()).throw(LedgerError("it is away")))
+    with pytest.raises(LedgerError, match="it is away"):
+        account._recorded_at_last(ticket, "[1]")
+    assert time.monotonic() - began < 0.5 * accounts.AGAIN
+
+
 @pytest.mark.parametrize(("how", "times"), [("refuses", 2), ("is not heard of", 1), ("refuses", 10**6)])
 def test_an_answer_is_kept_by_a_ledger_that_was_away(
     place: str, monkeypatch: pytest.MonkeyPatch, how: str, times: int

@@ -747,6 +747,8 @@ class TestSpenders:
             {"cost": {}, "spent": {}, "by": {"": {}}},
             {"spent": {"amount": "0.1", "delta": "0"}},
             {"spent": {"amount": "0.3", "delta": "0", "more": "1"}},
+            {"spent": {"amount": "0.3", "delta": "0", "more": "0"}},
+            {"time": "half a character: \ud800"},
             {"by": {"": {"amount": "0.1", "delta": "0"}}},
             {"by": {"": {"amount": "0.3", "delta": "0"}, "eve": {"amount": "0", "delta": "0"}}},
             {"by": {}},
@@ -782,6 +784,22 @@ class TestSpenders:
         entry = entries.Entry(seq + 1, kind, account, key, body, previous, hash)
         rows.add(entry._replace(**change))
 
+    def test_what_a_server_let_them_write_does_not_end_the_ledger(self, tmp_path: Path) -> None:
+        """Spaces around an entry, a part that is nothing under a name of its own, half a character: older guards took
+        them, and what is written stays."""
+        account = opened(str(tmp_path / "x.ledger"), analyst="ana")
+        nothing = {"amount": "0.3", "delta": "0", "more": "0"}
+        odd = {**self.GOOD, "cost": nothing, "spent": nothing, "by": {"": nothing}, "user": "\ud800"}
+        with account.ledger.writing() as rows:
+            self.add(rows, "charge", 2, entries.digest("q"), f" {record.text(odd)} ")
+        account.charge("after", rho("0.1"))
+        assert verify(str(tmp_path / "x.ledger")).ok
+        assert account.spent == dp.ZCDP(0.4)
+        log = account.ledger.log()
+        assert [float(line.cost.amount) for line in log if line.cost is not None] == [0.3, 0.1]
+        for shown in (str(log), log.to_csv(), log.to_markdown(), *account.ledger.export(readable=True)):
+            assert shown.encode()
+
     @pytest.mark.parametrize(
         "body",
         [
@@ -791,6 +809,8 @@ class TestSpenders:
             '{"charge":4.0,"answer":"[1]","time":""}',
             '{"charge":4,"answer":[1],"time":""}',
             '{"charge":4,"time":""}',
+            '{"charge":4,"answer":"[1]","time":""} ',
+            ' {"charge":4,"answer":"[1]","time":""}',
             "[]",
             "nonsense",
             "",

@@ -735,9 +735,7 @@ def test_a_server_from_before_learns_it(postgres_place: str, monkeypatch: pytest
 
     old = (HERE / "guards-v2.sql").read_text().replace("{version}", str(SCHEMA)).replace("{start}", START)
     monkeypatch.setattr("dalenius.session.postgres.TABLES", old)
-    monkeypatch.setattr(
-        "dalenius.session.postgres.KNOWS_STEWARDS", "pg_catalog.now()"
-    )  # an account opened then
+    monkeypatch.setattr("dalenius.session.postgres.LATEST", "pg_catalog.now()")  # an account opened then
     account = Ledger.open(postgres_place).account("people", dp.ZCDP(0.5))
     account.charge("q", rho("0.1"))
     monkeypatch.undo()

@@ -37,7 +37,7 @@ MOST = 50_000_000
 """Longest question or answer, in characters; more is a file, not an entry."""
 
 AGAIN = 5.0
-"""Seconds in which a ledger that could not keep an answer is asked again."""
+"""Seconds in which a ledger that could not keep an answer is asked again; its patience, where that is shorter."""
 
 WHERE = "where is the data of this account?"
 """The question under which a ledger keeps where the data is, once that is not what the account was opened with."""
@@ -420,7 +420,7 @@ class Account:
     def _recorded_at_last(self, ticket: Ticket, answer: str) -> str:
         """The same, also of a ledger that is away for a moment: a server that starts again, a disk that was full. The
         answer is there and paid for, and the noise in it is drawn; it need not be charged in vain."""
-        deadline = time.monotonic() + AGAIN
+        deadline = time.monotonic() + min(AGAIN, self.ledger.store.patience)
         while True:
             try:
                 return self.record(ticket, answer)

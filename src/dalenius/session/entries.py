@@ -97,12 +97,15 @@ class Entry(NamedTuple):
     def read(self) -> dict[str, Any]:
         """The body of an entry that is known to be intact."""
         try:
-            content, end = _scan(
-                self.body, 0
-            )  # as `json.loads`, without its search for spaces: there are none
+            if self.body[:1] == "{" and self.body[-1:] == "}":
+                # As `json.loads`, without its search for spaces: we write none around it, and others may have.
+                content, end = _scan(self.body, 0)
+                content = content if end == len(self.body) else None
+            else:
+                content = json.loads(self.body)
         except (ValueError, RecursionError):
-            content, end = None, 0
-        if not isinstance(content, dict) or end != len(self.body):
+            content = None
+        if not isinstance(content, dict):
             raise LedgerDamaged(f"entry {self.seq} of the ledger is not an entry as we write them.")
         return content
 

@@ -31,8 +31,8 @@ _AGAIN, _NEW = (
     "-- The guards themselves: of a new ledger alone.",
 )
 
-KNOWS_STEWARDS = "dalenius.check_act(bigint, text)"
-"""A function that a server has which knows what a steward does."""
+LATEST = "dalenius.is_readable(text)"
+"""A function that only a server has whose guards are those of this version."""
 
 NEW_KIND = """
 ALTER TABLE dalenius.entries DROP CONSTRAINT IF EXISTS entries_kind_check;

@@ -52,11 +52,19 @@ BEGIN
         AND (SELECT count(*) = count(DISTINCT key) FROM json_each(content));
 END $$;
 
+CREATE OR REPLACE FUNCTION dalenius.is_readable(body text) RETURNS boolean
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- By everybody, for ever: nothing around the object, and no half of a character, which jsonb refuses.
+    RETURN left(body, 1) = '{' AND right(body, 1) = '}' AND body::jsonb IS NOT NULL;
+END $$;
+
 CREATE OR REPLACE FUNCTION dalenius.are_amounts(content json) RETURNS boolean
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN dalenius.is_plain(content) AND NOT EXISTS (
         SELECT 1 FROM json_each(content) WHERE json_typeof(value) <> 'string'
+            OR key NOT IN ('amount', 'delta', 'shift')
             OR (value #>> '{}') !~ '^(0|[1-9][0-9]{0,200})(\.[0-9]{0,29}[1-9])?$');
 END $$;
 
@@ -288,7 +296,7 @@ BEGIN
             'accounts are opened by the owner of the ledger; ask them to open this one, as they would open a session');
         -- What this user writes everybody must be able to read: nothing deep, no endless numbers, no NUL.
         PERFORM dalenius.need(
-            length(body_) <= 120000000 AND body_ !~ '(?<!\\)((?:\\\\)*)\\u0000' AND NOT EXISTS (
+            length(body_) <= 120000000 AND dalenius.is_readable(body_) AND body_ !~ '(?<!\\)((?:\\\\)*)\\u0000' AND NOT EXISTS (
                 SELECT 1 FROM json_each(body_::json) WHERE json_typeof(value) NOT IN ('string', 'boolean', 'null')
                     AND NOT (kind_ = 'charge' AND key IN ('cost', 'spent', 'by'))
                     AND NOT (kind_ = 'answer' AND key = 'charge')),

@@ -26,7 +26,7 @@ from dalenius.core import checks
 from dalenius.core.nearest import meant
 from dalenius.core.printable import printable
 from dalenius.errors import InvalidParameter
-from dalenius.session.account import WHERE, Balance, State
+from dalenius.session.account import WHERE, Balance, State, read_cost
 from dalenius.session.chain import BATCH
 from dalenius.session.standing import Standing, sums_of
 from dalenius.session.terms import planned, read_terms
@@ -313,8 +313,8 @@ class Past:
         )
 
     def cost(self, content: Mapping[str, str]) -> Cost:
-        """A cost that an entry states."""
-        return self.filter.nothing.read({**self.filter.nothing.written(), **content})
+        """A cost that an entry states; a part that is nothing may be called anything, or be left out."""
+        return read_cost(sums_of(content), self.filter)
 
 
 def read_log(

@@ -21,9 +21,10 @@ from dalenius.calculus.guarantees.amounts import declared_at_least, declared_roo
 from dalenius.calculus.guarantees.cost import Cost, currency_of
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.record import text
-from dalenius.session.account import Account
+from dalenius.session.account import Account, read_cost
 from dalenius.session.chain import BATCH
 from dalenius.session.columns import of_a_unit
+from dalenius.session.standing import sums_of
 from dalenius.tables.rows.steps import Compute
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _charges(account: Account) -> Iterator[tuple[str, Cost]]:
             batch = rows.tail(seq + 1, BATCH)[1]
         for entry in batch:
             if entry.kind == "charge" and entry.account == account.seq:
-                cost = nothing.read({**nothing.written(), **entry.content()["cost"]})
+                cost = read_cost(sums_of(entry.content()["cost"]), account.filter)
                 if cost != nothing:
                     yield entry.key, cost
         if not batch:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.address import WRITE, Address
 from dalenius.session.entries import Entry
-from dalenius.session.guards import GRANT, KNOWS_STEWARDS, NEW_KIND, TABLES, TRIGGERS, UPGRADE
+from dalenius.session.guards import GRANT, LATEST, NEW_KIND, TABLES, TRIGGERS, UPGRADE
 from dalenius.session.rows import Rows
 from dalenius.session.store import Store
 
@@ -82,9 +82,9 @@ class PostgresRows(Rows):
             super().add(entry)
 
     def _teach(self, kind: str) -> None:
-        """Where a ledger was made before stewards were: what they do, in the same transaction, by the owner."""
+        """On a ledger of an earlier version: what is guarded since, in the same transaction, by the owner."""
         ((knows, may),) = self.run(
-            f"SELECT to_regprocedure('{KNOWS_STEWARDS}') IS NOT NULL, "
+            f"SELECT to_regprocedure('{LATEST}') IS NOT NULL, "
             "pg_has_role(tableowner, 'USAGE') FROM pg_tables WHERE schemaname = 'dalenius' AND tablename = 'entries'"
         )
         if knows or not may:

@@ -118,9 +118,9 @@ def exported(ledger: Ledger, readable: bool = False) -> Iterator[str]:
     last = ledger.checkpoint()
     for entry, body in bodies(ledger, int(last.partition(":")[0])):
         # The body as text: the hash is over its letters.
-        yield json.dumps(
-            readable_entry(entry, body) if readable else entry._asdict(), ensure_ascii=not readable
-        )
+        told = readable_entry(entry, body) if readable else entry._asdict()
+        line = json.dumps(told, ensure_ascii=not readable)
+        yield line.encode("utf-8", "backslashreplace").decode("utf-8")  # half a character stays an escape
     yield json.dumps({"checkpoint": last}, ensure_ascii=True)
 
 
