@@ -1,8 +1,8 @@
 """Losses as text: `poisson(0.01, gaussian(1.0)) * 10000 + laplace(2)`.
 
 Python's parser reads the text, and nothing is ever handed to `eval`: of Python's grammar only sums, products with whole
-numbers, calls of the functions of `dalenius.losses`, numbers, lists of numbers, matrices and bare words are accepted. Which
-parameters there are, and of what sort, is read from the signatures of those functions.
+numbers, calls of the functions of `dalenius.losses`, numbers, lists of numbers, matrices and bare words are accepted.
+Which parameters there are, and of what sort, is read from the signatures of those functions.
 """
 
 from __future__ import annotations

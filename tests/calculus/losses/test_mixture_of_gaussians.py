@@ -138,6 +138,44 @@ def test_one_release_in_40_digits(epsilon: float, rate: float) -> None:
         assert bounds.upper - bounds.lower <= 1e-9 * bounds.upper
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, 5.0, 21.0, 60.0, 101.0, 180.0, 333.0])
+@pytest.mark.parametrize(
+    ("shifts", "adjacency"),
+    [
+        ({1.0: 2.0**-40}, REPLACE),
+        ({4.0: 0.5, 8.0: 0.5}, dp.ADD_REMOVE),
+        ({1.0: 0.25, 8.0: 0.75 - 2.0**-40}, REPLACE),
+    ],
+    ids=["rare", "all shifted", "many shifted"],
+)
+def test_far_tails_to_the_last_digit(
+    shifts: dict[float, float], adjacency: dp.Adjacency, epsilon: float
+) -> None:
+    """Numbers that floats hold exactly leave no slack, however small delta is, and wherever the normal masses end."""
+    law = {shift: weight for shift, weight in {0.0: 1 - sum(shifts.values()), **shifts}.items() if weight}
+    loss = losses.mixture_of_gaussians(1.0, list(law), list(law.values()), adjacency)
+    other = {-shift: weight for shift, weight in law.items()}
+    pairs = [(loss.remove, law, other if adjacency is REPLACE else {0.0: 1.0})]
+    if adjacency is not REPLACE:
+        pairs.append((loss.add, {0.0: 1.0}, other))
+    for side, present, absent in pairs:
+        bounds, truth = side.delta(epsilon), max(in_40_digits(1.0, present, absent, epsilon), 0)
+        assert bounds.lower <= truth <= bounds.upper
+        assert truth < 1e-300 or bounds.upper - bounds.lower <= 1e-9 * bounds.upper
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "size", "epsilon"), [(0.2, 0.99, 8, 36.8), (0.2, 0.99, 8, 30.0), (0.4, 0.6, 30, 27.4)]
+)
+def test_nobody_of_a_group_in_the_sample(sigma: float, rate: float, size: int, epsilon: float) -> None:
+    """What is left for shift 0 decides the largest loss, and is far below a rounding of the other weights."""
+    step, g = losses.poisson_sampled_group(sigma, rate, size), mpmath.mpf(rate)
+    law = {float(-j): mpmath.binomial(size, j) * g**j * (1 - g) ** (size - j) for j in range(size + 1)}
+    truth, bounds = in_40_digits(sigma, {0.0: 1.0}, law, epsilon), step.add.delta(epsilon)
+    assert bounds.lower <= truth <= bounds.upper <= bounds.lower * (1 + 1e-10)
+    assert dp.Loss.from_json(step.to_json()) == step
+
+
 def test_the_add_direction_in_40_digits() -> None:
     loss = losses.mixture_of_gaussians(1.3, [0, 1, 2], [0.7, 0.2, 0.1])
     flipped = {0.0: 0.7, -1.0: 0.2, -2.0: 0.1}

@@ -22,6 +22,7 @@ from flint import acb, arb
 import dalenius as dp
 from dalenius import losses as L
 from dalenius.calculus.loss import Loss
+from dalenius.calculus.pairs import mixture
 
 Ball = Any
 POINTS = 1000
@@ -360,3 +361,18 @@ def test_a_wrong_version_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         known, order = pure(rng), 1 + _spread(rng, 1e-7, 50)
         missed += naive(known.loss, order) < upper(known.log_mgf(order - 1) / (arb(order) - 1))
     assert missed > 20
+
+
+def test_orders_that_no_rule_integrates_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With little noise nearly all orders are of this kind; a rule for each of 400 took 20 s."""
+    monkeypatch.setattr(mixture, "_log_moment_up", lambda *_: pytest.fail("a rule was made in vain"))
+    assert L.poisson_sampled(L.gaussian(1e-3), 0.5).renyi(2.0) > 1e5
+
+
+@pytest.mark.parametrize("epsilon", [-1e-5, -0.0056, -7.1, -14.0])
+@pytest.mark.parametrize("base", [L.gaussian(1.7), L.laplace(0.4), L.pure(1.0)], ids=repr)
+def test_rare_samples_at_negative_epsilons(base: Loss, epsilon: float) -> None:
+    """Hardly any outcome is as unlikely as exp(epsilon) asks: delta is 1 - exp(epsilon), and at most the rate more."""
+    low, high = L.poisson_sampled(base, 1e-12).delta_bounds(epsilon)
+    gap = -math.expm1(epsilon)
+    assert gap * (1 - 1e-14) <= low <= high <= min(1.0, gap * (1 + 1e-14) + 1e-12)

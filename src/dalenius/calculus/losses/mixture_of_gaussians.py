@@ -9,9 +9,11 @@ from fractions import Fraction
 import numpy as np
 
 from dalenius.calculus.loss import Loss, call
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.gaussian_mixtures import GaussianMixturesPair, Side
-from dalenius.calculus.pairs.pair import Pair
+from dalenius.calculus.pairs.gaussian_mixtures import GaussianMixturesPair, Side, unshifted
+from dalenius.calculus.pairs.pair import UNIT, Pair
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
@@ -24,6 +26,9 @@ MOST_IN_GROUP = 1000
 MOST_SENSITIVITIES = 2000
 LEAST_WEIGHT = Fraction(1, 10**290)
 """Weights below this become part of that of the largest shift: they are no safe floats."""
+CLOSE = 16 * UNIT
+"""Relative roundings of weights that the bounds have room for; what is further apart is kept as two pairs."""
+NOTHING = Atoms(np.zeros(1), np.ones(1))
 EXCESS = Fraction(1, 10**9)
 """What probabilities given as floats may sum to above or below 1."""
 
@@ -181,23 +186,53 @@ def binomial(size: int, rate: float) -> dict[int, Fraction]:
 
 def loss_of_shifts(weights: Mapping[float, Fraction], adjacency: Adjacency, name: str) -> Loss:
     """The loss of a mixture with these weights of shifts, in units of sigma."""
-    side = shifted(weights)
-    if not side:
+    below, above = shifted(weights, up=False), shifted(weights, up=True)
+    if not above:
         return Loss.zero(adjacency)
+    if _is_close(below, above):
+        below = above
+
+    def pair(both: bool, down: bool) -> Pair:
+        low, high = (
+            mixture_pair(() if down else side, side if both or down else ()) if side else NOTHING
+            for side in (below, above)
+        )
+        return high if below is above else Bracket(low, high)
+
     if adjacency is ADD_REMOVE:
-        return Loss(((mixture_pair(side, ()), 1),), ((mixture_pair((), side), 1),), adjacency, name)
-    return Loss.symmetric(mixture_pair(side, side), adjacency, name)
+        return Loss(((pair(False, False), 1),), ((pair(False, True), 1),), adjacency, name)
+    return Loss.symmetric(pair(True, False), adjacency, name)
 
 
-def shifted(weights: Mapping[float, Fraction]) -> Side:
-    """The shifts above 0, their weights rounded up: what that takes from shift 0 only moves the pair apart."""
+def shifted(weights: Mapping[float, Fraction], up: bool) -> Side:
+    """The shifts above 0 with weights that are floats; no less lies beyond any place than before if `up`, else no more.
+
+    What rounding adds to a weight is taken from that of the next smaller shift. So the small ones, and what is left for
+    shift 0, keep their digits where there are some.
+    """
     kept = {shift: weight for shift, weight in weights.items() if shift > 0.0 and weight > 0}
     if not kept:
         return ()
-    last = max(kept)
-    small = {shift for shift, weight in kept.items() if weight < LEAST_WEIGHT and shift != last}
-    kept[last] = max(kept[last] + sum((kept[shift] for shift in small), Fraction(0)), LEAST_WEIGHT)
-    return tuple((shift, min(1.0, float_up(kept[shift]))) for shift in sorted(kept) if shift not in small)
+    small = sum((weight for weight in kept.values() if weight < LEAST_WEIGHT), Fraction(0))
+    kept = {shift: weight for shift, weight in kept.items() if weight >= LEAST_WEIGHT or shift == max(kept)}
+    if up and small:
+        kept[max(kept)] = max(kept[max(kept)] + small, LEAST_WEIGHT)
+    side, more = [], Fraction(0)
+    for shift in sorted(kept, reverse=True):
+        wanted = kept[shift] - more
+        safe = wanted if wanted >= LEAST_WEIGHT else LEAST_WEIGHT if up and wanted > 0 else Fraction(0)
+        weight = float_up(safe) if up else -float_up(-safe)
+        more = Fraction(weight) - wanted
+        if weight > 0.0:
+            side.append((shift, weight))
+    return tuple(side[::-1])
+
+
+def _is_close(below: Side, above: Side) -> bool:
+    """Whether roundings of weights are no more than what is granted to any number."""
+    weights = [(unshifted(side), *(weight for _, weight in side)) for side in (below, above)]
+    same = [shift for shift, _ in below] == [shift for shift, _ in above]
+    return same and all(abs(a - b) <= CLOSE * max(a, b) for a, b in zip(*weights, strict=True))
 
 
 def mixture_pair(up: Side, down: Side) -> Pair:

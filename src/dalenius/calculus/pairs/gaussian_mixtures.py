@@ -25,11 +25,11 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
 from dalenius.calculus.pairs.gaussian import normal_cells
 from dalenius.calculus.pairs.mixture import CUT, DIGITS, REACH, Envelope, Law, Rule, level_for, stepped
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Tilted
 
 Side = tuple[tuple[float, float], ...]
 """Shifts above 0, increasing, each with its weight; what is missing from 1 is not shifted."""
@@ -40,6 +40,10 @@ MOST_WORK = 3e7
 MOST_NODES = 2_000_000
 """Nodes times components of one rule."""
 MOST_CELLS = 400_000
+LEAST_TAIL = 1e-290
+"""Normal masses below this are not told from 0."""
+ROUGH = 1e-12
+"""Where sums of what is shifted are off by more than this share of delta, the two tails may say more."""
 
 
 class Weight(NamedTuple):
@@ -92,18 +96,32 @@ def weight_of(side: Side, x: Reals) -> Weight:
     return Weight(log_w, noise, parts @ shift / whole)
 
 
+def tail_noise(x: float) -> float:
+    """Relative error of the normal mass beyond x: a rounding of x moves its logarithm by x^2 as much, and so on."""
+    return UNIT * (32 + 8 * x * x)
+
+
 def tail_beyond(side: Side, x: float, sign: float) -> tuple[float, float]:
     """sum of weight * |N(sign s, 1)(X > x) - N(0, 1)(X > x)|, and how far that may be off."""
     value = off = 0.0
-    here = min(float(ndtr(x)), float(ndtr(-x)))
+    here = min(float(ndtr(x)), float(ndtr(-x))) * tail_noise(x)
     for shift, weight in side:
         there = x - sign * shift
         # Both from the same side, the one where they are small.
         tails = (ndtr(-there), ndtr(-x)) if x > 0 else (ndtr(x), ndtr(there))
         moved = float(tails[0]) - float(tails[1])
         value += weight * max(0.0, sign * moved)
-        off += weight * (here + min(float(ndtr(there)), float(ndtr(-there))))
-    return value, 32 * UNIT * off
+        off += weight * (here + min(float(ndtr(there)), float(ndtr(-there))) * tail_noise(there))
+    return value, off
+
+
+def scaled_tail(side: Side, x: float, sign: float, scale: float) -> tuple[float, float]:
+    """exp(scale) times the mass beyond x of the mixture, and how far that may be off; floats may end on the way."""
+    shift, weight = np.array(((0.0, unshifted(side)), *side)).T
+    there = x - sign * shift
+    parts = weight * np.exp(scale + log_ndtr(-there))
+    noise = UNIT * (64 + 4 * abs(scale) + 8 * there**2)
+    return float(parts.sum()), float(noise @ parts) * (1 + 1e-6) + TINY * len(parts)
 
 
 @dataclass(frozen=True)
@@ -211,8 +229,9 @@ class GaussianMixturesPair(Pair):
         """P(X > x) - e^epsilon Q(X > x) at the x where L is epsilon: at any other x it is less.
 
         It is sum p_i T_i + e^epsilon sum q_j T_j - (e^epsilon - 1) Phi(-x), T the mass that the shift takes across x:
-        terms of the size of what is shifted. Where L is known to `near`, the x may be off by as much as that moves
-        it, and what lies between loses or gains at most `near` of its mass.
+        terms of the size of what is shifted. Where these cancel or floats end, it is the difference of the two tails.
+        Where L is known to `near`, the x may be off by as much as that moves it, and what lies between loses or gains
+        at most `near` of its mass.
         """
         if not -600.0 < epsilon < 600.0:
             return None
@@ -230,8 +249,21 @@ class GaussianMixturesPair(Pair):
         middle = more * float(ndtr(-x))
         value = first + alpha * second - middle
         # For x below 0 what is left of 1: H(a) - (1 - a) in its own digits would need another branch; this is ample.
-        off = off_first + alpha * off_second + 32 * UNIT * (abs(middle) + first + alpha * second)
+        off = (
+            off_first
+            + alpha * off_second
+            + 32 * UNIT * (first + alpha * second)
+            + tail_noise(x) * abs(middle)
+        )
         off += 8 * UNIT * (1 + abs(epsilon)) * (abs(middle) + alpha * second)
+        off += LEAST_TAIL * (1 + alpha)  # what is so far out has lost its digits, and alpha brings it back
+        if off > ROUGH * value:
+            (above, off_above), (below, off_below) = (
+                scaled_tail(self.up, x, 1.0, 0.0),
+                scaled_tail(self.down, x, -1.0, epsilon),
+            )
+            plain = above - below, off_above + off_below + UNIT * (above + below)
+            value, off = min((value, off), plain, key=lambda known: known[1])
         here = self._loss(np.array([x]))
         near = 2 * (abs(float(here.log[0]) - epsilon) + UNIT * (float(here.noise[0]) + 8 * abs(epsilon) + 1))
         wide = 2 * near / max(float(here.slope[0]), 1e-300) + 8 * UNIT * abs(x)

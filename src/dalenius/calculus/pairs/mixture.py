@@ -284,9 +284,10 @@ def log_moments_up(mu: float, rate: float, s: Reals, added: bool) -> Reals:
     use, and rates at which w loses its digits, are left to `log_moments`.
     """
     near = (1.0 + s) * mu <= 60.0
+    result = np.full(len(s), math.inf)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is left to `log_moments`
-        result = np.array([_log_moment_up(mu, rate, x, added) for x in np.where(near, s, 0.0).tolist()])
-    rest = ~near | ~np.isfinite(result)
+        result[near] = [_log_moment_up(mu, rate, x, added) for x in s[near].tolist()]
+    rest = ~np.isfinite(result)
     if rest.any():
         m = -s[rest] if added else 1.0 + s[rest]
         result[rest] = log_moments(mu, rate, m) * (1 + 1e-12) + 1e-12

@@ -80,9 +80,12 @@ class SampledPair(Pair):
                 rest = (left - (1.0 - self.rate)) / self.rate
                 error = 8 * UNIT * (left / self.rate + abs(rest))
             if rest <= 2 * error:  # at or beyond the end of the range
-                most = self.rate * alpha * max(0.0, rest + error)
+                most = self.rate * max(0.0, rest + error)
                 gap = -math.expm1(epsilon)
-                return Bounds(0.0, most) if self.added else Bounds(gap * (1 - 4 * UNIT), gap + 4 * error)
+                if self.added:
+                    return Bounds(0.0, alpha * most)
+                # There every outcome is more likely than exp(epsilon) times, but for what is left.
+                return Bounds(gap * (1 - 4 * UNIT), min(1.0, gap + most + 4 * UNIT * (gap + most)))
             inner, blur = sign * (math.log(rest) if near_one else math.log1p(y)), error / rest
         factor = self.rate * alpha * rest if self.added else self.rate
         wobble = blur + 8 * UNIT * abs(inner)
