@@ -19,7 +19,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def beyond_floats(function: Callable[P, T]) -> Callable[P, T]:

@@ -71,7 +71,7 @@ def no_such_class(table: Table, text: str, classes: Sequence[Any]) -> str:
             f"the class {absent[0]!r} is not among the categories of target {text!r}, so no row has it; name classes "
             f"of theirs{hint}, or a condition, which is 1 or 0."
         )
-    numbers = [label for label in classes if isinstance(label, Real)]
+    numbers: list[Any] = [label for label in classes if isinstance(label, Real)]
     off = [label for label in numbers if bounds is not None and not bounds[0] <= label <= bounds[1]]
     if bounds is None or not off or len(classes) - len(off) >= 2:
         return ""

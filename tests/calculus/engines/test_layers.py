@@ -13,7 +13,10 @@ from scipy.special import gammainc, gammaincc
 from dalenius import losses
 from dalenius.calculus.engines.accountant import Sum
 from dalenius.calculus.engines.contour import Contour
-from dalenius.calculus.engines.layers import LayerLine, LayerMoments, Layers, Piece, ShortLine, Split, guess
+from dalenius.calculus.engines.far_jumps import guess
+from dalenius.calculus.engines.layer_lines import LayerLine, LayerMoments, ShortLine, Split
+from dalenius.calculus.engines.layer_pieces import Piece
+from dalenius.calculus.engines.layers import Layers
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Pair, Terms

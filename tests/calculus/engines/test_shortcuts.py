@@ -10,7 +10,7 @@ from scipy.special import gammainc, gammaincc
 
 from dalenius import losses
 from dalenius.calculus.engines.contour import Contour, Roof
-from dalenius.calculus.engines.layers import are_far
+from dalenius.calculus.engines.far_jumps import are_far
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs import soft_cut
 from dalenius.calculus.theorems.duality import tradeoff_from_profile

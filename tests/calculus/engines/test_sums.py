@@ -10,7 +10,8 @@ from scipy.special import erfcx, ndtr
 
 from dalenius import losses
 from dalenius.calculus.engines.accountant import Direction
-from dalenius.calculus.engines.layers import MOST_FAILURES, Layers, NoisyLayerLine, NoisyLine
+from dalenius.calculus.engines.layer_lines import NoisyLayerLine, NoisyLine
+from dalenius.calculus.engines.layers import MOST_FAILURES, Layers
 from dalenius.calculus.engines.search import crossings
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.gaussian import GaussianPair

@@ -22,11 +22,12 @@ from typing import Literal
 
 import numpy as np
 
-from dalenius.calculus.engines import layers
+from dalenius.calculus.engines import far_jumps, layers
 from dalenius.calculus.engines.contour import Contour, Lines, Roof, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
+from dalenius.calculus.engines.layer_lines import ShortLine
 from dalenius.calculus.engines.rare_atoms import RareAtoms
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments, above
@@ -119,7 +120,7 @@ class Sum:
     @cached_property
     def moments(self) -> Moments:
         # With rare and huge jumps the saddle is far below that rate, and moments there take long.
-        if layers.are_far(self.terms, self._rate):
+        if far_jumps.are_far(self.terms, self._rate):
             if self.largest < math.inf:  # near it log delta falls much faster than were the sum normal
                 return Moments(self.terms, self._rate / 30)
             return Moments(self.terms, self._rate / layers.ASIDE, 2)
@@ -191,16 +192,20 @@ class Sum:
             return 1.0, 1.0
         if not self._is_closed:  # its moments are not needed, and far out they may take long
             self._rate = self._rate or normal_rate(self.terms, log_delta)
-        if not layers.are_far(self.terms, self._rate):
-            tame = layers.guess(self.terms, log_delta)
+        if not far_jumps.are_far(self.terms, self._rate):
+            tame = far_jumps.guess(self.terms, log_delta)
             if tame is not None:
                 return self._tamed(tame)
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
-        if self._rate > 0.0 and layers.are_far(self.terms, self._rate) and not layers.are_far(self.terms, c):
+        if (
+            self._rate > 0.0
+            and far_jumps.are_far(self.terms, self._rate)
+            and not far_jumps.are_far(self.terms, c)
+        ):
             # Near the largest loss of other terms it falls much faster than were it normal.
-            tame = layers.guess(self.terms, log_delta)
+            tame = far_jumps.guess(self.terms, log_delta)
             if tame is not None:
                 return self._tamed(tame)
         floor = -math.inf
@@ -214,7 +219,7 @@ class Sum:
     def _tamed(self, guess: tuple[float, float]) -> tuple[float, float]:
         """A guess of `layers`, taken."""
         epsilon, self._rate = guess
-        if epsilon > 0.0 and layers.are_huge(self.terms, self._rate):
+        if epsilon > 0.0 and far_jumps.are_huge(self.terms, self._rate):
             self._failed.append(epsilon)  # one line for all of the law would be drawn in vain
         return min(epsilon, self.largest), self._rate
 
@@ -393,8 +398,8 @@ class Sum:
     def short_lines(self) -> Lines:
         """As `lines`, where layers would cost less than a long line."""
         if self.few is None:
-            return Lines(self.moments, layers.ShortLine)
-        draw = partial(layers.ShortLine, apart=self.few.most, few=self.few.delta)
+            return Lines(self.moments, ShortLine)
+        draw = partial(ShortLine, apart=self.few.most, few=self.few.delta)
         return Lines(self.moments, draw, self.few.delta)
 
     @cached_property
