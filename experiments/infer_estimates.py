@@ -27,6 +27,7 @@ from dalenius.infer.estimates.difference import MeanDifference
 from dalenius.infer.estimates.proportion import Proportion
 from dalenius.infer.estimates.quantiles import Quantiles
 from dalenius.infer.estimates.spread import Spread
+from experiments.infer_published import section
 from experiments.tables import table
 
 SIZES = (200, 500, 2_000, 10_000)
@@ -75,6 +76,13 @@ def heavy(rng: np.random.Generator, size: Any) -> Any:
 def skewed(rng: np.random.Generator, size: Any) -> Any:
     """Lognormal: the log has deviation 0.7."""
     return np.exp(rng.normal(0.0, 0.7, size)) - 4.0
+
+
+POPULATIONS = {
+    "normal": (normal, FOUR),
+    "heavy tails, range known": (heavy, WIDE),
+    "lognormal, range known": (skewed, WIDE),
+}
 
 
 def of_mean(name: str, draw: Any, bounds: Bounded) -> Case:
@@ -234,9 +242,7 @@ def of_odds_ratio() -> Case:
 
 def cases() -> list[Case]:
     return [
-        of_mean("normal", normal, FOUR),
-        of_mean("heavy tails, range known", heavy, WIDE),
-        of_mean("lognormal, range known", skewed, WIDE),
+        *(of_mean(name, *population) for name, population in POPULATIONS.items()),
         of_variance("normal", normal, FOUR),
         of_variance("heavy tails, range known", heavy, WIDE),
         of_share(0.5),
@@ -396,7 +402,8 @@ def page(cells: dict[str, Cell], share: float) -> str:
         mean=float(np.mean(coverages)),
         naive=100 * min(cell.naive for cell in cells.values()),
     )
-    return head + "\n" + "\n\n".join(parts) + "\n\n" + slopes(cells)
+    beside = section(POPULATIONS, round(REPLICATES * share))
+    return "\n\n".join([head + "\n" + parts[0], *parts[1:], beside, slopes(cells)])
 
 
 SLOPES = """## How the price of privacy falls

@@ -71,6 +71,7 @@ SETTINGS = {
     "quantiles": "levels = [0.25, 0.75]",
     "contingency": "x_levels = [0, 1, 2]; y_levels = [7, 8]",
     "mann_whitney_test": "alternative = greater",
+    "huber_location": "c = 15; size = 100000",
     "fit multinomial_regression": "classes = [0, 1, 2]",
     "fit one_vs_rest": "classes = [0, 1, 2]",
     "fit poisson_regression": "most = 2",
@@ -128,15 +129,16 @@ def test_every_estimator_and_model_of_a_session_is_in_the_form_and_has_a_price(
     # Models that keep ApproxDP alone cannot be paid for in rho: the list has them greyed, and the form says what to do.
     alone = {word for word, what in found.items() if not what.is_paid_by(dp.ZCDP(5.0))}
     assert {word for word, said in unpriced if "a data set with an ApproxDP budget" in said} == alone
-    assert len(unpriced) == len(alone) == 4, unpriced
+    assert len(unpriced) == len(alone) == 5, unpriced
     assert page.count("needs an ApproxDP budget") == len(alone)
     for word in alone:  # and there they have a price; else they have none, which is why they are greyed
         frame = pd.DataFrame({"age": [20.0, 30.0] * 50, "pay": [1.0, 2.0] * 50})
         facts = dp.Schema({name: Column(bounds=(0, 100), nulls="never") for name in frame})
         for budget in (dp.ApproxDP(2.0, 1e-5), dp.ZCDP(1.0), dp.GDP(1.0), dp.PureDP(1.0)):
             own = dp.Session(frame, unit=dp.Unit.rows(), budget=budget, schema=facts)
-            given = {"what": word, "table": "", "features": "age", "where": "", "value": "", "settings": ""}
-            given["target"] = "pay >= 2" if "logistic" in word else "pay"
+            given = {"what": word, "table": "", "features": "age", "where": "", "value": ""}
+            given["settings"] = SETTINGS.get(word, "")
+            given["target"] = "pay >= 2" if "logistic" in word else "pay" if found[word].fit else ""
             paid = isinstance(budget, dp.ApproxDP)
             refusing: Any = nullcontext() if paid else pytest.raises(InvalidParameter)
             with refusing:

@@ -132,7 +132,7 @@ class _Search:
         if any(y <= 0 for y in self.seen.values()):
             raise CannotMeet(
                 f"every parameter from {SMALLEST:g} to {LARGEST:g} keeps {self.guarantee}; there is nothing to "
-                "calibrate. Does the family use its parameter?"
+                "calibrate: either so much promises nothing, or the family does not use its parameter."
             )
         raise CannotMeet(
             f"no parameter from {SMALLEST:g} to {LARGEST:g} keeps {self.guarantee}. Part of the loss does not depend "

@@ -12,7 +12,7 @@ import pytest
 import dalenius as dp
 from dalenius.audit import lower_bound
 from dalenius.errors import InvalidParameter
-from dalenius.queries import MWEM, Domain, Workload
+from dalenius.queries import MWEM, Domain, PrivateMultiplicativeWeights, SmallDB, Workload
 from dalenius.queries.online.coefficients import answers, question, width
 from dalenius.queries.online.hypothesis import Hypothesis
 from dalenius.queries.online.linear_query import Marginals
@@ -153,3 +153,11 @@ def test_error_is_within_the_bound_and_better_than_nothing() -> None:
 def test_odd_options(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
         MWEM(PREFIXES, dp.PureDP(1.0), **{"n": 10} | options)
+
+
+@pytest.mark.parametrize("promise", [dp.GDP(50.0), dp.ZCDP(1e6), dp.ApproxDP(50.0, 0.5)])
+def test_a_promise_that_any_epsilon_keeps(promise: Any) -> None:
+    """It is kept all the same, by every method that divides a budget."""
+    pmw = PrivateMultiplicativeWeights(DOMAIN, promise, n=1, queries=3)
+    for m in (MWEM(PREFIXES, promise, n=1), SmallDB(PREFIXES, promise, n=1, size=2), pmw):
+        assert promise.holds(m.loss)

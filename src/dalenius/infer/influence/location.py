@@ -47,14 +47,14 @@ class HuberLocation(Estimate):
     bounds
         What is public about the numbers; wide bounds cost nothing. In a session they may be left out where the column
         has some.
+    adjacency
+        ADD_REMOVE or REPLACE_ONE.
     c
         Where psi bends, in the units of the data.
     size
         About how many rows there are: public, or declared.
     share
         Which share of the rows surely lies within c of the estimate, and of every place near it.
-    adjacency
-        ADD_REMOVE or REPLACE_ONE.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class HuberLocation(Estimate):
     bounds: Bounds = None
     c: float = field(kw_only=True)
     size: int = field(kw_only=True)
-    share: float = 0.5
+    share: float = field(default=0.5, kw_only=True)
 
     what = "Huber's location"
 

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class WirePiecewiseMean(WireMean):
     """One of `steps` + 1 places, at random so that the mean is kept; then a place of its window, or another one."""
 
     tag = "piecewise_mean"
-    mechanism = Piecewise
+    mechanism: ClassVar[type] = Piecewise
 
     def numbers(self, mechanism: Any) -> dict[str, int]:
         return {"window": mechanism.window, "steps": mechanism.places - mechanism.window}

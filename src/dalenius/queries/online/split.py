@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 from collections.abc import Callable, Iterable
@@ -58,7 +59,10 @@ class Budget:
         if promised is not None:
             return [cls(promised.epsilon, True)]
         sigma = calibrate(lambda s: gaussian(sigma=s), guarantee)
-        return [cls(calibrate(pure, guarantee), True), cls(1 / (2 * sigma * sigma), False)]
+        ways = [cls(1 / (2 * sigma * sigma), False)]
+        with contextlib.suppress(CannotMeet):  # so much is promised that any epsilon keeps it
+            ways.insert(0, cls(calibrate(pure, guarantee), True))
+        return ways
 
     def epsilon(self, share: float, times: int, bounded_range: bool = False) -> float:
         """The epsilon of each of `times` pure mechanisms that together use this share."""

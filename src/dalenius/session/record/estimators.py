@@ -101,7 +101,7 @@ def estimator_record(estimator: object) -> dict[str, JSON]:
     return {"kind": tag, "settings": {word: _record(value) for word, value in said.items()}}
 
 
-def instead_of(function: str, promise: Guarantee) -> str:
+def instead_of(function: str, promise: str) -> str:
     """What a session is given in place of a function of `dalenius.infer`."""
     if function == "paired_mean_test":
         return f'a session is given the differences, dp.infer.MeanTest({promise}) of "after - before"'
