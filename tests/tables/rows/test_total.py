@@ -13,6 +13,7 @@ import pytest
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables import Schema, Source, Unit, bounds, count, histogram, mean, median, sum
 from dalenius.tables.compute import exact
+from dalenius.tables.facts.kinds import LONGEST_TEXT
 from tests.servers.postgres import PostgresServer
 from tests.tables.engines.test_nasty_records import check, integers
 
@@ -143,7 +144,10 @@ def test_no_number_makes_an_expression_fail(text: str) -> None:
 FAR = pa.array([-(2**31), 2**31 - 1, 0], pa.int32()).view(pa.date32())
 MOMENTS = pa.array([-(2**62), 2**62, 0], pa.int64())
 PUBLIC: list[tuple[pa.Array, str]] = [
-    (pa.array([Decimal(10) ** 75, -Decimal(10) ** 75, None], pa.decimal256(76, 0)), " * ".join("vvvvv") + " * n <> 0"),
+    (
+        pa.array([Decimal(10) ** 75, -(Decimal(10) ** 75), None], pa.decimal256(76, 0)),
+        " * ".join("vvvvv") + " * n <> 0",
+    ),
     (pa.array([2**64 - 1, 0, 1], pa.uint64()), " * ".join("vvvvv") + " * n <> 0"),
     (FAR, "EXTRACT(DOY FROM COALESCE(v, d)) > 0"),
     (FAR, "DATE_TRUNC('week', COALESCE(v, d)) <= DATE_TRUNC('year', d)"),
@@ -167,7 +171,9 @@ def test_public_keys_that_become_the_same_are_refused(source: Source) -> None:
         source.table(Schema(nulls="drop")).join_public({"d": far, "v": [1, 2]}, on="d")
 
 
-@pytest.mark.parametrize("text", [b"\xff", b"a\x00"])
+@pytest.mark.parametrize(
+    "text", [b"\xff", b"a\x00", b"x" * (LONGEST_TEXT + 1)], ids=["bytes", "zero", "long"]
+)
 def test_public_text_that_is_none_is_refused(source: Source, text: bytes) -> None:
     public = {"c": [1], "v": pa.array([text]).view(pa.string())}
     with pytest.raises(InvalidParameter, match="cannot be read as text"):
