@@ -135,6 +135,7 @@ class _Writer:
         self.texts = [names[role] for role in TEXTS]
         self.flags = [names["flag"]]
         self.days = [quoted(names["day"])]
+        self.brought = False
 
     def pick(self, options: Any) -> Any:
         return self.draw(st.sampled_from(options))
@@ -184,7 +185,8 @@ class _Writer:
         return f"{shape}({self.number(go)})"
 
     def date(self) -> str:
-        day, moment = self.pick(self.days), quoted(self.names["moment"])
+        day = self.pick(self.days) if len(self.days) > 1 else self.days[0]
+        moment = quoted(self.names["moment"])
         return self.pick(
             (
                 day,
@@ -307,18 +309,25 @@ def _told(policy: Any) -> dict[str, Any]:
 
 @st.composite
 def questions(
-    draw: st.DrawFn, names: Mapping[str, str], mostly_dates: bool = False, shared: bool = False
+    draw: st.DrawFn,
+    names: Mapping[str, str],
+    mostly_dates: bool = False,
+    shared: bool = False,
+    brought: bool = False,
 ) -> Question:
     """A question in Python, or one time in four in SQL, for columns of these names. mostly_dates: about dates, moments
-    and text, whatever else it could be about. shared: of units with an id of several columns, the id before all."""
+    and text, whatever else it could be about. shared: of units with an id of several columns, the id before all.
+    brought: with public tables that hold trouble."""
     shapes = (_OF_DATES, _WHERE_DATES) if mostly_dates else ()
     writer = _Writer(draw, names, *shapes)
+    writer.brought = brought
     possible = [unit for unit in units(names) if not shared or (unit.beside and unit.column == names["id"])]
     unit = draw(st.sampled_from(possible))
     schema = _schema(draw, names)
     if draw(st.integers(0, 3)) == 0:
         return _in_sql(draw, writer, unit, schema)
-    steps = [_step(draw, writer, n) for n in range(draw(st.integers(0, 2)))]
+    steps: list[tuple[Any, ...]] = [("join", *_public(draw, writer))] if brought else []
+    steps += [_step(draw, writer, n) for n in range(draw(st.integers(0, 2)))]
     by, keys = _grouping(draw, names, unit)
     aggregates = tuple(_aggregate(draw, writer) for _ in range(draw(st.integers(1, 2))))
     return Question(unit, schema, tuple(steps), by, keys, aggregates)
@@ -376,8 +385,8 @@ def _public(draw: st.DrawFn, writer: _Writer) -> tuple[Any, Any, Any]:
     if text in writer.names.values():
         text = "label"
     key = draw(st.sampled_from([writer.names[role], "key"]))
-    trouble = draw(st.sampled_from(("numbers", *TROUBLE)))
-    odd, day = TROUBLE.get(trouble), "Odd day"
+    trouble = draw(st.sampled_from(sorted(TROUBLE))) if writer.brought else ""
+    odd, day = TROUBLE.get(trouble), f"Odd day {len(writer.days)}"
     size = range(len(values))
     columns = {key: values, number: [float(n) for n in size], text: ["left"] * len(values)}
     if odd is not None:
