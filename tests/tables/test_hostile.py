@@ -59,6 +59,13 @@ def test_units_of_several_columns(tmp_path: Path, postgres_server: PostgresServe
     assert tried(neighbours(held, "duckdb", names=0, forms=False, units=4, shared=True), 1, 3) > 10
 
 
+def test_public_tables_with_trouble(postgres_server: PostgresServer) -> None:
+    """What whoever asks brings along meets some rows and not others."""
+    assert tried(neighbours(stores.frame, "duckdb", units=8, brought=True), 1, 1) > 10
+    held = stores.postgres(postgres_server.fresh())
+    assert tried(neighbours(held, "postgres", units=4, brought=True), 1, 1) > 10
+
+
 def test_parquet(tmp_path: Path) -> None:
     assert tried(neighbours(stores.parquet(tmp_path), "duckdb"), 2, 5) > 150
 

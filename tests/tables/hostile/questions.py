@@ -9,15 +9,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 
 import dalenius as dp
 from dalenius.tables import Query, Schema, Table, Unit, discover, impute
 from dalenius.tables.rows.expressions import quoted
 from dalenius.tables.sql import parse_sql
-from tests.tables.hostile.rows import ROLES
+from tests.tables.hostile.rows import DOUBLES, ROLES
 
 NUMERIC = ("x", "y", "f", "i", "h", "dec", "num")
 INTEGERS = ("i", "h", "g")
@@ -132,6 +134,8 @@ class _Writer:
         self.integers = [names[role] for role in INTEGERS]
         self.texts = [names[role] for role in TEXTS]
         self.flags = [names["flag"]]
+        self.days = [quoted(names["day"])]
+        self.brought = False
 
     def pick(self, options: Any) -> Any:
         return self.draw(st.sampled_from(options))
@@ -181,7 +185,8 @@ class _Writer:
         return f"{shape}({self.number(go)})"
 
     def date(self) -> str:
-        day, moment = quoted(self.names["day"]), quoted(self.names["moment"])
+        day = self.pick(self.days) if len(self.days) > 1 else self.days[0]
+        moment = quoted(self.names["moment"])
         return self.pick(
             (
                 day,
@@ -304,18 +309,25 @@ def _told(policy: Any) -> dict[str, Any]:
 
 @st.composite
 def questions(
-    draw: st.DrawFn, names: Mapping[str, str], mostly_dates: bool = False, shared: bool = False
+    draw: st.DrawFn,
+    names: Mapping[str, str],
+    mostly_dates: bool = False,
+    shared: bool = False,
+    brought: bool = False,
 ) -> Question:
     """A question in Python, or one time in four in SQL, for columns of these names. mostly_dates: about dates, moments
-    and text, whatever else it could be about. shared: of units with an id of several columns, the id before all."""
+    and text, whatever else it could be about. shared: of units with an id of several columns, the id before all.
+    brought: with public tables that hold trouble."""
     shapes = (_OF_DATES, _WHERE_DATES) if mostly_dates else ()
     writer = _Writer(draw, names, *shapes)
+    writer.brought = brought
     possible = [unit for unit in units(names) if not shared or (unit.beside and unit.column == names["id"])]
     unit = draw(st.sampled_from(possible))
     schema = _schema(draw, names)
     if draw(st.integers(0, 3)) == 0:
         return _in_sql(draw, writer, unit, schema)
-    steps = [_step(draw, writer, n) for n in range(draw(st.integers(0, 2)))]
+    steps: list[tuple[Any, ...]] = [("join", *_public(draw, writer))] if brought else []
+    steps += [_step(draw, writer, n) for n in range(draw(st.integers(0, 2)))]
     by, keys = _grouping(draw, names, unit)
     aggregates = tuple(_aggregate(draw, writer) for _ in range(draw(st.integers(1, 2))))
     return Question(unit, schema, tuple(steps), by, keys, aggregates)
@@ -354,6 +366,17 @@ def _step(draw: st.DrawFn, writer: _Writer, number: int) -> tuple[Any, ...]:
     return "join", columns, on, how
 
 
+TROUBLE: Mapping[str, tuple[tuple[Any, ...], Any]] = {
+    "doubles": (DOUBLES, pa.float64()),
+    "decimals": ((Decimal(10) ** 75, None, -(Decimal(10) ** 75)), pa.decimal256(76, 0)),
+    "small decimals": ((Decimal("1e-70"), Decimal(10) ** 5), pa.decimal256(76, 70)),
+    "uint64": ((2**64 - 1, 0), pa.uint64()),
+    "days": ((0, 2**31 - 1, -(2**31)), pa.int32()),
+    "moments": ((0, 2**63 - 1, -(2**63)), pa.int64()),
+}
+"""Public columns with values that an engine might fail on, where a row meets them."""
+
+
 def _public(draw: st.DrawFn, writer: _Writer) -> tuple[Any, Any, Any]:
     role = draw(st.sampled_from(["k", "g", "flag", "who"]))
     values = list(KEYS[role])
@@ -362,7 +385,23 @@ def _public(draw: st.DrawFn, writer: _Writer) -> tuple[Any, Any, Any]:
     if text in writer.names.values():
         text = "label"
     key = draw(st.sampled_from([writer.names[role], "key"]))
-    columns = {key: values, number: [float(n) for n in range(len(values))], text: ["left"] * len(values)}
+    trouble = draw(st.sampled_from(sorted(TROUBLE))) if writer.brought else ""
+    odd, day = TROUBLE.get(trouble), f"Odd day {len(writer.days)}"
+    size = range(len(values))
+    columns = {key: values, number: [float(n) for n in size], text: ["left"] * len(values)}
+    if odd is not None:
+        held = pa.array([odd[0][n % len(odd[0])] for n in size], odd[1])
+        if trouble in ("days", "moments"):
+            units = (
+                (pa.date32(),)
+                if trouble == "days"
+                else (*map(pa.timestamp, ("s", "ms", "us", "ns")), pa.date64())
+            )
+            held = held.view(draw(st.sampled_from(units)))
+        dated = pa.types.is_date(held.type) or pa.types.is_timestamp(held.type)
+        columns[day if dated else number] = held
+        writer.days += [quoted(day)] * pa.types.is_date(held.type)
+        writer.days += [f"CAST({quoted(day)} AS DATE)"] * pa.types.is_timestamp(held.type)
     writer.numeric.append(number)
     writer.texts.append(text)
     return columns, {writer.names[role]: key}, draw(st.sampled_from(["inner", "left"]))

@@ -13,6 +13,7 @@ import pytest
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables import Schema, Source, Unit, bounds, count, histogram, mean, median, sum
 from dalenius.tables.compute import exact
+from dalenius.tables.facts.kinds import LONGEST_TEXT
 from tests.servers.postgres import PostgresServer
 from tests.tables.engines.test_nasty_records import check, integers
 
@@ -170,7 +171,9 @@ def test_public_keys_that_become_the_same_are_refused(source: Source) -> None:
         source.table(Schema(nulls="drop")).join_public({"d": far, "v": [1, 2]}, on="d")
 
 
-@pytest.mark.parametrize("text", [b"\xff", b"a\x00"])
+@pytest.mark.parametrize(
+    "text", [b"\xff", b"a\x00", b"x" * (LONGEST_TEXT + 1)], ids=["bytes", "zero", "long"]
+)
 def test_public_text_that_is_none_is_refused(source: Source, text: bytes) -> None:
     public = {"c": [1], "v": pa.array([text]).view(pa.string())}
     with pytest.raises(InvalidParameter, match="cannot be read as text"):

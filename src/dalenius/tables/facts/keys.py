@@ -23,7 +23,7 @@ from dalenius.core.checks import shown
 from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.facts.forms import CONSTANTS, key_records
-from dalenius.tables.facts.kinds import KEYS, Kind, fits
+from dalenius.tables.facts.kinds import KEYS, Kind, fits, is_storable
 from dalenius.tables.facts.public import ARROW, PublicTable
 
 Key: TypeAlias = tuple[Any, ...]
@@ -249,11 +249,6 @@ def _plain(value: Any) -> Any:
 def _whole(value: Any) -> Any:
     """1.0 as 1: beside a missing value, pandas keeps whole numbers as doubles. One groups by no other doubles."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
-
-
-def is_storable(text: str) -> bool:
-    """Whether every engine can hold a text: it has no character 0, and can be written in UTF-8."""
-    return "\x00" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _is_frame(given: Any) -> bool:

@@ -154,6 +154,11 @@ def is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
+def is_storable(text: str) -> bool:
+    """Whether every engine can hold a text: it has no character 0, and can be written in UTF-8."""
+    return "\x00" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
 def fits(value: object, kind: Kind) -> bool:
     """Whether a constant may stand for a value of that kind."""
     own = kind_of_value(value)

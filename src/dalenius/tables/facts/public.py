@@ -20,7 +20,7 @@ from pyarrow import csv, parquet
 from dalenius.core.record import JSON, text
 from dalenius.errors import InvalidParameter, LedgerError, SourceError
 from dalenius.tables.facts.forms import BROKEN, CONSTANT, constant_record
-from dalenius.tables.facts.kinds import CLEAN, MOST, Field, Kind, is_text, kind_of, public_name
+from dalenius.tables.facts.kinds import CLEAN, LONGEST_TEXT, MOST, Field, Kind, is_text, kind_of, public_name
 
 ARROW: Mapping[Kind, Any] = {
     "integer": pa.int64(),
@@ -243,6 +243,8 @@ def _cleaned(column: Any, kind: Kind) -> Any:
         column.validate(full=True)  # Arrow does not see to it that text is UTF-8
         if pc.any(pc.match_substring(column, "\x00")).as_py():
             raise pa.ArrowInvalid("it holds the character with code 0")
+        if (pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST_TEXT:
+            raise pa.ArrowInvalid(f"it holds a text of more than {LONGEST_TEXT} bytes")
     return column.cast(ARROW[kind])
 
 
@@ -253,12 +255,13 @@ def _whole(column: Any) -> Any:
 
 
 def _in_the_calendar(whole: Any, dtype: Any) -> Any:
-    """Days since 1970 as 32 bits, or microseconds, between the first day of the year 1 and the last of the year 9999."""
+    """Days since 1970 as 32 bits, or microseconds, within the years 1 to 9999."""
     first, last = (day.toordinal() - EPOCH for day in (datetime.date.min, datetime.date.max))
     if dtype == pa.date32():
         return np.clip(whole, first, last)
     each = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}["ms" if dtype == pa.date64() else dtype.unit]
-    inside = np.clip(whole, *(min(max(day * 86400 * each, -(2**63)), 2**63 - 1) for day in (first, last)))
+    low, high = (min(max(day * 86400 * each, -(2**63)), 2**63 - 1) for day in (first, last))
+    inside = np.clip(whole, low, high)
     if dtype == pa.date64():
         return (inside // (86400 * each)).astype(np.int32)
     return inside // 1000 if each == 10**9 else inside * (10**6 // each)

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -46,7 +47,17 @@ from dalenius.core.checks import is_one_of, number, shown
 from dalenius.core.checks import path as checked_path
 from dalenius.errors import InvalidParameter
 from dalenius.tables.facts.dates import Day, day_of, ends_of
-from dalenius.tables.facts.kinds import KEYS, KINDS, NUMERIC, Field, Kind, fits, is_text, kind_of_value
+from dalenius.tables.facts.kinds import (
+    KEYS,
+    KINDS,
+    NUMERIC,
+    Field,
+    Kind,
+    fits,
+    is_storable,
+    is_text,
+    kind_of_value,
+)
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.facts.problems import Problems
 
@@ -66,6 +77,13 @@ class Impute:
             )
         if isinstance(self.value, float) and not math.isfinite(self.value):
             raise InvalidParameter(f"the constant to impute is {self.value}; it must be finite.")
+        if isinstance(self.value, int) and abs(self.value) > sys.float_info.max:
+            raise InvalidParameter(f"the constant to impute is {shown(self.value)}, which is beyond doubles.")
+        if isinstance(self.value, str) and not is_storable(self.value):
+            raise InvalidParameter(
+                f"the constant to impute is {self.value!r}; it must not hold the character with code 0, nor half of a "
+                "pair of surrogates."
+            )
 
 
 Nulls: TypeAlias = Literal["drop", "never"] | Impute

@@ -14,8 +14,7 @@ from sqlglot import exp
 from dalenius.core.nearest import meant
 from dalenius.core.notebook import shortened
 from dalenius.errors import QueryRefused
-from dalenius.tables.facts.keys import is_storable
-from dalenius.tables.facts.kinds import NUMERIC, Kind
+from dalenius.tables.facts.kinds import NUMERIC, Kind, is_storable
 from dalenius.tables.rows import calendar, terms, text, total
 from dalenius.tables.rows.computed_keys import FUNCTIONS
 from dalenius.tables.rows.expressions import written

@@ -13,7 +13,6 @@ from dalenius.tables.facts.kinds import Field, fits
 from dalenius.tables.facts.schema import Impute, Nulls, imputed_number
 from dalenius.tables.rows.terms import INT64, Term, double, moment
 
-
 DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
 DIGITS = 38
 """Decimals of so many are zero or within 2^-128 and 2^128."""
@@ -28,7 +27,8 @@ def read(column: Any, field: Field, policy: Nulls | None) -> Term:
     nullable = missing and policy in (None, "drop")
     value = column
     if isinstance(policy, Impute):
-        if not fits(policy.value, kind):
+        whole = type(policy.value) is int and kind == "integer"
+        if not fits(policy.value, kind) or (whole and not -(2**INT64) <= policy.value < 2**INT64):
             raise QueryRefused(
                 f"{policy.value!r} cannot be imputed for column {name!r}, which is of type {kind}."
             )
