@@ -43,8 +43,8 @@ TURNS = threading.Semaphore(2)
 is answered without a plan."""
 
 
-OF_ONE = 10
-"""Requests of one person that are planned here or wait for it: each has one of the forty threads there are for all."""
+OF_ONE = 20
+"""Requests of one person that are planned here or wait for it: each has one of the forty threads that all share."""
 _UNDER_WAY: Counter[str] = Counter()
 _COUNTING = threading.Lock()
 
