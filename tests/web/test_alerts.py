@@ -39,9 +39,9 @@ def told(console: Console) -> list[str]:
     return [each["text"] for each in found]
 
 
-def gauge(console: Console) -> float:
+def gauge(console: Console, name: str = "budget_spent_ratio") -> float:
     text = console.api("Stella").get("/metrics").text
-    found = re.search(r'^dalenius_budget_spent_ratio\{dataset="people"\} (\S+)$', text, re.M)
+    found = re.search(rf'^dalenius_{name}\{{dataset="people"\}} (\S+)$', text, re.M)
     assert found is not None, text
     return float(found[1])
 
@@ -57,9 +57,11 @@ def test_a_steward_is_told_at_the_percents_they_set(console: Console) -> None:
     assert anna.get(f"/api/v1/jobs/{job}", params={"wait": 30}).json()["state"] == "done"
     assert gauge(console) == 0.3
     assert told(console) == []
+    assert gauge(console, "alerts") == 0.0
     answer = stella.put(f"{where}/alerts", json={"thresholds": [60, 20, 25, 25]})
     assert answer.json() == {"thresholds": [20, 25, 60]}
     assert told(console) == ["At least 25 % of the open budget is spent."]
+    assert gauge(console, "alerts") == 1.0  # so that a monitor tells people by whatever means it has
     assert stella.get(f"{where}/alerts").json() == {"thresholds": [20, 25, 60]}
     browser = console.browser("Stella")
     page = browser.get("/datasets/people/budget").text

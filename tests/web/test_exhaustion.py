@@ -18,6 +18,7 @@ from fastapi.testclient import TestClient
 from dalenius.errors import InvalidParameter
 from dalenius.session.explain import Explanation
 from dalenius.tables.facts.public import PublicTable
+from dalenius.tables.sql import qualified
 from dalenius.web.jobs import record
 from dalenius.web.jobs.jobs import MOST_WAITING
 from dalenius.web.jobs.slots import Slots
@@ -254,6 +255,17 @@ def test_errors_of_many_numbers_are_computed_once(console: Console, monkeypatch:
     told = console.api("Anna").post("/api/v1/datasets/people/price", json=asked)
     assert len(told.json()["errors"]) == 50
     assert len(calls) == 1
+
+
+def test_of_a_thousand_wrong_names_fifty_are_looked_at(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To say what is wrong with one, all of the expression is written: 4000 characters took ten seconds."""
+    calls, written = [], qualified.written
+    monkeypatch.setattr(qualified, "written", lambda tree: calls.append(1) or written(tree))
+    sql = f"SELECT SUM({'+'.join(f'z{n}' for n in range(200))}, 0, 1) AS n FROM people"
+    told = console.api("Anna").post("/api/v1/datasets/people/price", json={"question": {"sql": sql}})
+    assert (told.status_code, len(calls)) == (422, 50)
 
 
 @pytest.mark.parametrize("place", ["sqlite", "postgres"])

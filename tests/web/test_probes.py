@@ -265,6 +265,24 @@ def test_slow_bodies(console: Console) -> None:
     assert anyio.run(slow).status_code == 408
 
 
+def test_who_hangs_up_in_the_middle_is_no_failure(console: Console, caplog: pytest.LogCaptureFixture) -> None:
+    """Else a stranger fills the log with errors that somebody has to look at."""
+    scope = {"type": "http", "method": "POST", "path": "/sign-in", "query_string": b"", "headers": []}
+    sent: list[Any] = []
+
+    async def gone() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    with caplog.at_level(logging.INFO, "dalenius.web"):
+        anyio.run(console.app, scope, gone, send)
+    assert sent == []
+    assert "request method=POST route=/sign-in status=-" in caplog.text
+    assert "unexpected" not in caplog.text
+
+
 def test_rates_are_counted_by_all_workers_together(tmp_path: Path) -> None:
     with Console.made(tmp_path, failures_per_minute=4, calls_per_minute=8) as console:
         other = TestClient(whole.create_app(console.settings))

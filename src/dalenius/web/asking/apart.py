@@ -36,15 +36,15 @@ LIMIT = 20.0
 """Seconds for one request."""
 MOST = 8
 """Requests that are planned or wait for it, in one server process; of one person half of them."""
-LIGHT = 4000
-"""Characters of a question that is planned at once."""
+LIGHT, LIGHT_SEARCH = 4000, 1000
+"""Characters of a question that is planned at once: its price is given, or is searched for, which takes many plans."""
 TURNS = threading.Semaphore(2)
 """For those that are planned here. More at a time would not be planned sooner, and each keeps the interpreter from what
 is answered without a plan."""
 
 
-OF_ONE = 10
-"""Requests of one person that are planned here or wait for it: each has one of the forty threads there are for all."""
+OF_ONE = 20
+"""Requests of one person that are planned here or wait for it: each has one of the forty threads that all share."""
 _UNDER_WAY: Counter[str] = Counter()
 _COUNTING = threading.Lock()
 
@@ -99,11 +99,14 @@ def is_weighty(content: Mapping[str, Any]) -> bool:
     False
     >>> is_weighty({"kind": "synthesize", "columns": {"age": None}})
     True
+    >>> sums = {"question": {"sql": f"SELECT {'SUM(age), ' * 100}COUNT(*) FROM people"}}
+    >>> is_weighty(sums), is_weighty({**sums, "accuracy": {"error": 5}})
+    (False, True)
     """
     if content.get("kind", "release") != "release":
         return True
-    text = json.dumps(content).lower()
-    return len(text) > LIGHT or "cube" in text or "rollup" in text
+    text, most = json.dumps(content).lower(), LIGHT if content.get("accuracy") is None else LIGHT_SEARCH
+    return len(text) > most or "cube" in text or "rollup" in text
 
 
 class RefusedApart(DaleniusError):

@@ -21,13 +21,13 @@ from starlette.concurrency import run_in_threadpool
 from dalenius import __version__
 from dalenius.errors import DaleniusError
 from dalenius.web.datasets import opening
-from dalenius.web.datasets.standing import percent_spent
+from dalenius.web.datasets.standing import percent_spent, standing_of
 from dalenius.web.jobs import record
 from dalenius.web.people.access import Anyone
 from dalenius.web.problems import Problem
 from dalenius.web.settings import Settings
 from dalenius.web.state import settings_of, store_of
-from dalenius.web.store import Store, datasets
+from dalenius.web.store import Store, alerts, datasets
 from dalenius.web.store.people import STEWARD
 
 router = APIRouter(tags=["health"])
@@ -79,23 +79,34 @@ class _Numbers:
             "The part of the open budget that is charged, in whole percents, rounded up.",
             labels=["dataset"],
         )
-        for name, ratio in _spent(self.store, self.settings):
+        told = GaugeMetricFamily(
+            "dalenius_alerts",
+            "Alerts that the page of a data set shows: percents that its stewards set, and a ledger that is not sound.",
+            labels=["dataset"],
+        )
+        for name, ratio, number in _standings(self.store, self.settings):
             spent.add_metric([name], ratio)
+            told.add_metric([name], number)
         yield spent
+        yield told
         yield GaugeMetricFamily(
             "dalenius_jobs_under_way", "Jobs between their start and their leaving.", census["under_way"]
         )
 
 
-def _spent(store: Store, settings: Settings) -> Iterator[tuple[str, float]]:
-    """By data set. A charge is made before the data are read, at a moment that the plan fixes (`jobs.slots`), and is
-    never taken back: so this does not move when work ends. One whose ledger cannot be read is left out."""
+def _standings(store: Store, settings: Settings) -> Iterator[tuple[str, float, int]]:
+    """By data set: the part that is spent, and how many alerts there are. A charge is made before the data are read,
+    at a moment that the plan fixes (`jobs.slots`), and is never taken back: so this does not move when work ends. One
+    whose ledger cannot be read is left out."""
     with store.reading() as connection:
         opened = [each.name for each in datasets.everything(connection) if each.is_open]
+        verified = datasets.last_verification(connection)
+        thresholds = {name: alerts.thresholds(connection, name) for name in opened}
     for name in opened:
         with contextlib.suppress(DaleniusError):
-            state = opening.ledger(store, settings).existing(name).state()
-            yield name, percent_spent(state) / 100
+            account = opening.ledger(store, settings).existing(name)
+            shown = standing_of(account, None, verified, thresholds[name]).alerts
+            yield name, percent_spent(account.state()) / 100, len(shown)
 
 
 def _is_local(request: Request) -> bool:
