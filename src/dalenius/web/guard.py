@@ -86,10 +86,8 @@ class Guard:
             self._check(request, head)
             kind = request.headers.get("content-type", "").strip().lower()
             await self.app(scope, self._limited(receive, kind), sending)
-        except (
-            ClientDisconnect
-        ):  # in the middle of a request: nobody is there to be told, and nothing has failed
-            pass
+        except ClientDisconnect:
+            pass  # in the middle of a request: nobody is there to be told, and nothing has failed
         except Exception as error:
             answer = await failures.answer(request, error)
             if not status:  # else it has begun, and the server hangs up
