@@ -15,6 +15,7 @@ from scipy import stats
 from dalenius.errors import InvalidParameter
 from dalenius.noise import gamma, gaussian, goe, norm_noise, rounding, sphere
 from dalenius.noise.lazy import LazyUniform
+from dalenius.noise.norm_noise import Common, norm_units
 from dalenius.noise.normal import certified_pair, normals
 from tests.noise.goodness import WrongLaw, check_continuous, check_events
 from tests.noise.seeded import ListedSource, seeded, using
@@ -243,3 +244,19 @@ class TestInput:
     def test_bad_input(self, call: Any) -> None:
         with pytest.raises(InvalidParameter):
             call()
+
+
+def test_what_entries_share_is_not_fetched_for_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doubles decide none of these entries on so fine a grid: their common length is asked for more digits once or
+    twice, and not by each that needs more of its own."""
+    asked, more = [], Common.more
+
+    def counted(common: Common) -> None:
+        asked.append(common.bits)
+        more(common)
+
+    monkeypatch.setattr(Common, "more", counted)
+    with seeded(11):
+        drawn = norm_units(1000, "linf", 1, 2**48)
+    assert drawn.shape == (1, 1000)
+    assert len(asked) <= 2

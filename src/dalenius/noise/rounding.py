@@ -63,8 +63,10 @@ def settle(uniforms: Sequence[Lazy], enclose: Callable[[int], list[Interval]], b
         units = [entry.nearest(bits) for entry in enclose(precision)]
         if None not in units:
             return [unit for unit in units if unit is not None]
+        least = min(u.bits for u in uniforms)
         for u in uniforms:
-            u.more()
+            if u.bits < least + STEP:  # what many rows share may have digits enough, and is long to fetch
+                u.more()
 
 
 def bits_of(bits: Any) -> int:
