@@ -42,7 +42,8 @@ def _pytest(folder: Path, source: str, ci: str, workers: str = "0") -> subproces
     shutil.copy(Path(__file__).with_name("conftest.py"), folder)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    allowed_skip(reason)\n")
     (folder / "test_small.py").write_text(source)
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")} | {"CI": ci}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    env |= {"CI": ci, "PYTHONPATH": str(Path(__file__).parents[1])}
     command = [sys.executable, "-m", "pytest", "-n", workers, "-p", "no:cacheprovider"]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
 

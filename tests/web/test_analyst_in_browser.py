@@ -245,7 +245,7 @@ def test_a_regression_a_test_and_a_model(address: str, console: Console, page: A
     page.locator("#f-features").press("Enter")
     page.wait_for_timeout(300)
     assert page.url.endswith("/ask/model")
-    assert page.locator("option", has_text="needs an ApproxDP budget").count() == 4
+    assert page.locator("option", has_text="needs an ApproxDP budget").count() == 5
     for what, features, target, value, told in (
         ("linear", "age", "pay", "", "coef"),
         ("share test", "pay > 50000", "", "0.5", "binomial test"),

@@ -38,6 +38,7 @@ def test_a_stewards_first_day(site: tuple[Console, str], page: Any) -> None:
     page.goto(f"{there}/people")
     assert page.url.endswith("/sign-in?next=%2Fpeople")
     _shot(page, "sign-in")
+    page.locator("input:focus").wait_for()  # the page puts the cursor there
     page.keyboard.type("wrong")
     page.keyboard.press("Enter")
     assert "not a token that works" in page.get_by_role("alert").inner_text()

@@ -136,7 +136,7 @@ def test_names_of_columns_are_taken_from_the_fit() -> None:
     person = {"c": x[0, 2], "a": x[0, 0], "b": x[0, 1], "y": y[0]}
     assert report.epsilon(person) == report.epsilon(x[0], y[0])
     np.testing.assert_array_equal(report.epsilon(frame, y), report.epsilon(x, y))
-    with pytest.raises(InvalidParameter, match="no 'b'"):
+    with pytest.raises(InvalidParameter, match='no "b"'):
         report.epsilon({"a": 1.0, "y": 1})
 
 
