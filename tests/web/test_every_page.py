@@ -257,7 +257,8 @@ def test_by_the_keyboard_alone_from_the_sign_in_to_an_answer(site: Furnished, br
     page.goto(site.address)
     go_to("Sign in")
     page.wait_for_url("**/sign-in")
-    page.keyboard.type(site.console.tokens["Anna"])  # its field has the focus
+    page.locator("input:focus").wait_for()  # the page puts the cursor there
+    page.keyboard.type(site.console.tokens["Anna"])
     page.keyboard.press("Enter")
     page.wait_for_url(f"{site.address}/")
     go_to("Data sets")
