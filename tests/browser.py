@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 playwright = pytest.importorskip("playwright.sync_api")
+playwright.expect.set_options(timeout=30_000)  # a machine that runs all tests may be busy
 
 
 def found_chromium() -> str | None:

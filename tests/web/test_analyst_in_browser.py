@@ -214,7 +214,7 @@ def test_without_a_script(address: str, console: Console, browser: Any) -> None:
     plain.fill("#sql", "SELECT COUNT(*) AS n FROM people WHERE age < 30")
     plain.click("#pay")
     plain.wait_for_url("**/answers/*")
-    expect(plain.locator("td.number").first).to_be_visible(timeout=20_000)  # the page loads itself again
+    expect(plain.locator("td.number").first).to_be_visible(timeout=90_000)  # the page loads itself again
     plain.context.close()
 
 
@@ -258,7 +258,7 @@ def test_a_regression_a_test_and_a_model(address: str, console: Console, page: A
         page.fill("#amount", "0.05")
         page.click("#pay")
         page.wait_for_url("**/answers/*")
-        expect(page.locator("pre").first).to_contain_text(told, timeout=20_000)
+        expect(page.locator("pre").first).to_contain_text(told, timeout=90_000)
     assert [each for each in page.problems if "422" not in each and "Password" not in each] == []
 
 

@@ -276,7 +276,7 @@ def test_by_the_keyboard_alone_from_the_sign_in_to_an_answer(site: Furnished, br
     expect(page.locator("#cost")).to_contain_text("0.03")
     go_to("Ask and pay")
     page.wait_for_url("**/answers/*")
-    expect(page.locator("td.number").first).to_be_visible(timeout=20_000)
+    expect(page.locator("td.number").first).to_be_visible(timeout=90_000)
     assert "n" in page.inner_text("th >> nth=0")
     page.close()
 
