@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -105,13 +106,15 @@ def test_a_fast_drag_draws_what_the_line_brings(address: str, page: Any) -> None
     # What came was drawn, while the hand moved; how much comes is the machine's business.
     assert told["during"] >= 0.8 * (told["early"] - 1), told
     expect(page.locator("#note")).to_have_text("")
+    expect(page).to_have_url(
+        re.compile(f"noise={re.escape(told['noise'])}(&|$)")
+    )  # it follows a moment later
     shown = page.evaluate(
         "(noise) => fetch('/api/v1/plan' + location.search + '&wait=2').then((r) => r.json())", told["noise"]
     )
     expect(page.locator("#curve")).to_have_attribute(
         "d", shown["path"]
     )  # in the end the position of the hand
-    assert f"noise={told['noise']}" in page.url
     assert page.problems == []
 
 
