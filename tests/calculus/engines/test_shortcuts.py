@@ -12,7 +12,7 @@ from dalenius import losses
 from dalenius.calculus.engines.contour import Contour, Roof
 from dalenius.calculus.engines.far_jumps import are_far
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.pairs import soft_cut
+from dalenius.calculus.pairs import soft_cut, soft_weight
 from dalenius.calculus.theorems.duality import tradeoff_from_profile
 
 
@@ -126,7 +126,7 @@ def test_the_least_deltas(delta: float) -> None:
 
 def test_gamma_functions_are_1_where_they_are_taken_for_it() -> None:
     for a in (1.0, 16.0, 300.0, 3000.0):
-        left, right = soft_cut._ends(a)
+        left, right = soft_weight.saturated(a)
         assert gammainc(a, left) < math.exp(-40.0) > gammaincc(a, right)
         assert gammainc(a, left) > math.exp(-44.0) < gammaincc(a, right)
 

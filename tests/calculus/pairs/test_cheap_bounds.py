@@ -61,7 +61,7 @@ def test_uniform_laws_in_a_part_below_a_level(added: bool) -> None:
     with np.errstate(divide="ignore"):
         height = (c if added else 1.0 + c) * loss + np.log(kept) - x * x / 2
     t = np.geomspace(1.0, 1e6, 30)
-    uniform = part._uniform(c)
+    uniform = part.uniform(c)
     held(uniform, transform_by_midpoints(x, height, loss, t), t)
 
 

@@ -29,18 +29,14 @@ from scipy.special import erf, gammaincc, gammaln
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Cuts, Part, Reals, Tilted
-from dalenius.calculus.pairs.soft_cut import (
+from dalenius.calculus.pairs.soft_cut import SoftCuts, SoftPart, part_nodes
+from dalenius.calculus.pairs.soft_envelope import STEEP, below_envelope_of, part_envelope
+from dalenius.calculus.pairs.soft_weight import (
     FARTHEST,
     FEW_PRODUCTS,
     MOST_CELLS,
-    STEEP,
     Nodes,
-    SoftCuts,
-    SoftPart,
     along,
-    below_envelope_of,
-    part_envelope,
-    part_nodes,
     rule_of,
     tops,
 )
