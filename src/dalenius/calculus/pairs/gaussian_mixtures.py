@@ -29,17 +29,20 @@ from scipy.special import log_ndtr, ndtr
 
 from dalenius.calculus.pairs.gaussian import normal_cells
 from dalenius.calculus.pairs.mixture import CUT, DIGITS, REACH, Envelope, Law, Rule, level_for, stepped
-from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Cuts, Pair, Reals, Tilted
 
 Side = tuple[tuple[float, float], ...]
 """Shifts above 0, increasing, each with its weight; what is missing from 1 is not shifted."""
 
+FURTHER = 4.0
 MOST_TILT = 1e5
 """Orders times shifts beyond this are not integrated: the bounds do without."""
 MOST_WORK = 3e7
 MOST_NODES = 2_000_000
 """Nodes times components of one rule."""
 MOST_CELLS = 400_000
+RARE = 0.5
+"""Where less than this is not shifted the law is not cut: it is narrow and far, and no jump is rare."""
 LEAST_TAIL = 1e-290
 """Normal masses below this are not told from 0."""
 ROUGH = 1e-12
@@ -272,12 +275,31 @@ class GaussianMixturesPair(Pair):
         upper = value + off + 4 * near * (float(between) * (1 + 1e-9) + 1e-300)
         return Bounds(min(lower, 1.0), min(1.0, max(upper, lower, math.nextafter(0.0, 1.0))))
 
+    @property
+    def anchor(self) -> float:
+        """Where the loss is without any shift."""
+        if not (self._is_rare):
+            return 0.0
+        return math.log(unshifted(self.up)) - math.log(unshifted(self.down))
+
+    @property
+    def _is_rare(self) -> bool:
+        return min(unshifted(self.up), unshifted(self.down)) >= RARE
+
+    def cuts(self, level: float) -> Cuts | None:
+        """Cuts so sharp that they bend log densities more than a tilt to an outcome around the level does."""
+        from dalenius.calculus.pairs.mixture_cuts import cuts_for
+
+        return cuts_for(self.up, self.down, level) if self._is_rare and 0 < level < math.inf else None
+
     # -- moments -----------------------------------------------------------------------------------------
 
     def _window(self, c: float) -> tuple[float, float]:
-        """Outside it the log integrand u = (1+c) log w_P - c log w_Q - x^2/2 has slope at least REACH.
+        """Outside it the log integrand u = (1+c) log w_P - c log w_Q - x^2/2 falls with slope at least REACH, from CUT on.
 
-        u' = (1+c) r_P + c r_Q - x, where r_P lies between the least and the largest shift and r_Q falls with x.
+        u' = (1+c) r_P + c r_Q - x, where r_P lies between the least and the largest shift and r_Q falls with x. Where
+        that alone is steep enough u may hardly have fallen yet: FURTHER units take it down by REACH FURTHER +
+        FURTHER^2/2, which is CUT and more.
         """
         top, bottom = (1 + c) * largest_shift(self.up), (1 + c) * least_shift(self.up)
         if not self.down:
@@ -289,8 +311,8 @@ class GaussianMixturesPair(Pair):
         most = c * largest_shift(self.down)
         low, high = bottom - REACH - 1.0, top + most + REACH + 1.0
         return (
-            _falling(lambda x: bottom + pull(x) - x - REACH, low, high)[0],
-            _falling(lambda x: top + pull(x) - x + REACH, low, high)[1],
+            _falling(lambda x: bottom + pull(x) - x - REACH, low, high)[0] - FURTHER,
+            _falling(lambda x: top + pull(x) - x + REACH, low, high)[1] + FURTHER,
         )
 
     def _strip(self, c: float, reach: float) -> tuple[float, float]:

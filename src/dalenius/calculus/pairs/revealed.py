@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs import revealed_cuts
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Reals, Tilted
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class RevealedPair(Pair):
         return tuple(zip(self.weights, self.pairs, strict=True))
 
     @property
-    def _log_weights(self) -> Reals:
-        return np.asarray(np.log(np.array(self.weights))[:, None])
+    def _log_weights(self) -> tuple[float, ...]:
+        return tuple(np.log(np.array(self.weights)).tolist())
 
     @property
     def largest(self) -> float:
@@ -102,13 +103,15 @@ class RevealedPair(Pair):
         return Bounds(min(1.0, lower) * (1 - rounding), min(1.0, upper * (1 + rounding)))
 
     def log_mgf(self, s: Reals) -> Reals:
-        return np.asarray(logsumexp([pair.log_mgf(s) for pair in self.pairs] + self._log_weights, axis=0))
+        return revealed_cuts.log_mgf(self._log_weights, self.pairs, s)
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
         known = np.array([pair.renyi_log_mgf(s) for pair in self.pairs])
         # log(1 + sum w (M - 1)), which keeps what is small.
         near = np.log1p(np.array(self.weights) @ np.expm1(np.minimum(known, 600.0)))
-        far = logsumexp(known + self._log_weights, axis=0) + 32 * UNIT * (1 + len(self.pairs))
+        far = logsumexp(known + np.array(self._log_weights)[:, None], axis=0) + 32 * UNIT * (
+            1 + len(self.pairs)
+        )
         return np.asarray(np.where((known < 600.0).all(axis=0), near, far) * (1 + 32 * UNIT))
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
@@ -120,28 +123,17 @@ class RevealedPair(Pair):
         return p, q
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
-        parts = [pair.tilted(c, t) for pair in self.pairs]
-        scales = [
-            np.log(w) + part.log_scale
-            for w, part in zip(self.weights, parts, strict=True)
-            if part is not None
-        ]
-        if len(scales) < len(parts):
-            return None
-        top = float(max(scales))
-        values, error = np.zeros(len(t), dtype=complex), np.zeros(len(t))
-        for scale, part in zip(scales, parts, strict=True):
-            assert part is not None
-            share = float(np.exp(scale - top))
-            values += share * part.values
-            # A scale far from 1 loses a rounding of its logarithm.
-            rounding = UNIT * (8 + 4 * abs(part.log_scale) + 4 * abs(top))
-            error += share * (part.error * (1 + 1e-9) + rounding * np.abs(part.values))
-        return Tilted(top, values, error)
+        return revealed_cuts.tilted(self._log_weights, self.pairs, c, t)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
-        at = np.array([c])
-        scales = np.array([float(pair.log_mgf(at)[0]) for pair in self.pairs]) + self._log_weights[:, 0]
-        shares = np.exp(scales - logsumexp(scales)) * (1 + 1e-9)
-        bounds = [pair.envelope(c, t, times) for pair in self.pairs]
-        return np.asarray(np.minimum(shares @ np.array(bounds), 1.0))
+        return revealed_cuts.envelope(self._log_weights, self.pairs, c, t, times)
+
+    @property
+    def anchor(self) -> float:
+        return self.pairs[int(np.argmax(self.weights))].anchor
+
+    def cuts(self, level: float) -> Cuts | None:
+        each = tuple(pair.cuts(level) for pair in self.pairs)
+        if all(one is None for one in each):
+            return None
+        return revealed_cuts.RevealedCuts(self._log_weights, self.pairs, each)
