@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -30,6 +30,9 @@ from scipy.special import log_ndtr, ndtr
 from dalenius.calculus.pairs.gaussian import normal_cells
 from dalenius.calculus.pairs.mixture import CUT, DIGITS, REACH, Envelope, Law, Rule, level_for, stepped
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Cuts, Pair, Reals, Tilted
+
+if TYPE_CHECKING:
+    from dalenius.calculus.pairs.mixture_cuts import MixturePart
 
 Side = tuple[tuple[float, float], ...]
 """Shifts above 0, increasing, each with its weight; what is missing from 1 is not shifted."""
@@ -340,8 +343,20 @@ class GaussianMixturesPair(Pair):
     def rule(self, c: float, reach: float) -> Rule | None:
         return _rule(self, c, reach)
 
+    @cached_property
+    def _whole(self) -> MixturePart | None:
+        """The law itself as a part without cuts: its panels are as wide as the shares of the shifts allow."""
+        from dalenius.calculus.pairs.mixture_cuts import LEAST_SHARP, MixtureCuts
+
+        return MixtureCuts(self.up, self.down, LEAST_SHARP).whole() if self._is_rare else None
+
     def log_mgf(self, s: Reals) -> Reals:
-        return np.array([self._log_moment(float(x)) for x in s])
+        if self._whole is None:
+            return np.array([self._log_moment(float(x)) for x in s])
+        result = self._whole.log_mgf(s)
+        rest = np.flatnonzero(np.isinf(result))
+        result[rest] = [self._log_moment(float(x)) for x in s[rest]]
+        return result
 
     def _log_moment(self, s: float) -> float:
         if (1 + s) * self._reach_of_shifts > MOST_TILT:
@@ -398,6 +413,9 @@ class GaussianMixturesPair(Pair):
         return math.log1p(total) * (1 + 4 * UNIT) if math.isfinite(total) else math.inf
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
+        found = None if self._whole is None else self._whole.tilted(c, t)
+        if found is not None:
+            return found
         rule = self.rule(c, float(np.max(np.abs(t))))
         if rule is None or len(t) * len(rule.loss) > MOST_WORK:
             return None
