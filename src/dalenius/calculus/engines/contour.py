@@ -458,6 +458,8 @@ class Lines:
             allowed = max(GOOD, 2 * self.width) if near else GOOD
             if bounds.upper - bounds.lower <= allowed * bounds.lower:
                 return bounds
+        if np.isfinite(self.moments.k).sum() < 8:  # nothing is known
+            return None
         saddle = self.moments.saddle(epsilon)
         line = self.draw(self.moments, saddle)
         if not line.feasible:

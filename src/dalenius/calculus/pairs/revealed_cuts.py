@@ -25,7 +25,7 @@ def tilted(log_weights: Sequence[float], laws: Sequence[Part | Pair], c: float, 
     scales = [w + part.log_scale for w, part in zip(log_weights, parts, strict=True) if part is not None]
     if len(scales) < len(parts):
         return None
-    top = float(max(scales))
+    top = float(logsumexp(scales))  # so that the sum is 1 at t = 0, however often it is multiplied
     values, error = np.zeros(len(t), dtype=complex), np.zeros(len(t))
     for scale, part in zip(scales, parts, strict=True):
         assert part is not None
