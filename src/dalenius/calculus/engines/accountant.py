@@ -451,6 +451,7 @@ class Direction:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._answers: dict[tuple[float, Engine], Bounds] = {}
+        self._ends: dict[tuple[bool, float, Engine], Bounds] = {}
         self._reveals = divergences.reveals(terms)
         self._by_renyi = not self._reveals and any(pair.renyi_is_tighter for pair, _ in terms)
 
@@ -505,16 +506,45 @@ class Direction:
             self._provable()
         upper, both = 1.0, None
         if self.upper is not None and (engine != "proof" or all(pair.has_law for pair, _ in self.terms)):
-            both = self.upper.delta(epsilon, engine)
+            both = self._of(self.upper, epsilon, engine)
             upper = both.upper
         if self._by_renyi or (self._is_tail and upper < TAIL * self.infinite):
             upper = min(upper, self._renyi_bound(epsilon, engine))
-        known = both if both is not None and self.lower is self.upper else self.lower.delta(epsilon, engine)
+        known = both if both is not None and self.lower is self.upper else self._of(self.lower, epsilon, engine)
         lower, tail = known.lower, self.lower.infinite
         if self._floor_is_tail and lower < ROUNDED_AWAY * tail:  # its losses need not be above epsilon
             lower = max(0.0, math.nextafter(lower - tail, 0.0))
         # Either end is certain by itself: where roundings made them cross, the truth is between them.
         return Bounds(min(lower, upper), max(lower, upper))
+
+    def _of(self, ends: Sum, epsilon: float, engine: Engine) -> Bounds:
+        """What one of the two sums says: the same whenever it is asked again."""
+        if self.lower is self.upper:
+            return ends.delta(epsilon, engine)
+        key = (ends is self.upper, epsilon, engine)
+        if key not in self._ends:
+            if len(self._ends) > 10_000:
+                self._ends.clear()
+            self._ends[key] = ends.delta(epsilon, engine)
+        return self._ends[key]
+
+    def _apart(self, delta: float, engine: Engine) -> Bounds | None:
+        """Both ends of epsilon, where they are those of two sums: each is asked near its own, which may be far apart."""
+        if self.lower is self.upper or self.upper is None or self._by_renyi:
+            return None
+        if self.infinite > 0.0 or self.lower.infinite > 0.0:
+            return None
+        found = []
+        for ends in (self.upper, self.lower):
+            if not ends.terms:
+                found.append(Bounds(0.0, 0.0))
+                continue
+            evaluate = partial(self._of, ends, engine=engine)
+            both = crossings(evaluate, delta, ends.guess(math.log(delta)), ends.largest)
+            if both is None:
+                return None
+            found.append(both)
+        return Bounds(min(found[0].upper, found[1].lower), found[0].upper)
 
     def _renyi_bound(self, epsilon: float, engine: Engine) -> float:
         log_mgf = partial(divergences.log_mgf, self.terms)
@@ -571,6 +601,9 @@ class Direction:
             # No float is left for the digits of delta: the lower end is that of a larger one, the upper one Chernoff's.
             upper = min(self.upper.chernoff_epsilon(math.log(delta)), max(0.0, self.largest))
             return Bounds(min(self.epsilon(LEAST_DELTA, engine).lower, upper), upper)
+        apart = self._apart(delta, engine)
+        if apart is not None:
+            return apart
         guess = self._guess(delta)
         evaluate = partial(self.delta, engine=engine)
         # As near the largest loss as floats tell, nothing is left to interpolate.
