@@ -510,7 +510,9 @@ class Direction:
             upper = both.upper
         if self._by_renyi or (self._is_tail and upper < TAIL * self.infinite):
             upper = min(upper, self._renyi_bound(epsilon, engine))
-        known = both if both is not None and self.lower is self.upper else self._of(self.lower, epsilon, engine)
+        known = (
+            both if both is not None and self.lower is self.upper else self._of(self.lower, epsilon, engine)
+        )
         lower, tail = known.lower, self.lower.infinite
         if self._floor_is_tail and lower < ROUNDED_AWAY * tail:  # its losses need not be above epsilon
             lower = max(0.0, math.nextafter(lower - tail, 0.0))
@@ -529,7 +531,7 @@ class Direction:
         return self._ends[key]
 
     def _apart(self, delta: float, engine: Engine) -> Bounds | None:
-        """Both ends of epsilon, where they are those of two sums: each is asked near its own, which may be far apart."""
+        """Both ends of epsilon, where they are those of two sums, each of which is asked near its own."""
         if self.lower is self.upper or self.upper is None or self._by_renyi:
             return None
         if self.infinite > 0.0 or self.lower.infinite > 0.0:

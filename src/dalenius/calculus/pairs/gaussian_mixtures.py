@@ -84,22 +84,39 @@ def weight_of(side: Side, x: Reals) -> Weight:
     shift, weight = np.array(side).T
     z = np.multiply.outer(x, shift) - shift**2 / 2
     rest = unshifted(side)
-    top = np.maximum(z.max(axis=-1), 0.0 if rest > 0.0 else -math.inf)
+    highest = z.max(axis=-1)
+    if rest >= 0.5 and float(highest.max(initial=0.0)) < 600.0:
+        return _near_one(x, z, shift, weight, rest)
+    top = np.maximum(highest, 0.0 if rest > 0.0 else -math.inf)
     parts = weight * np.exp(z - top[..., None])
     whole = rest * np.exp(-top) + parts.sum(axis=-1) if rest > 0.0 else parts.sum(axis=-1)
     off = parts @ (2 * shift**2) + 2 * np.abs(x) * (parts @ shift)  # of the exponents
     log_w = top + np.log(whole)
     noise = (off + (len(side) + 8) * whole) / whole + 4 * np.abs(log_w) + 4 * top
-    near = (rest >= 0.5) & (z.max(axis=-1) < 600.0)
+    slope = parts @ shift / whole
+    near = (rest >= 0.5) & (highest < 600.0)
     if near.any():
-        grown = np.where(near[..., None], weight * np.expm1(np.minimum(z, 600.0)), 0.0)
-        total = grown.sum(axis=-1)
-        log_near = np.log1p(total)
-        # By the same roundings, but relative to what was added to 1.
-        near_noise = (off / whole * near) + (len(side) + 8) * np.abs(grown).sum(axis=-1) / (1 + total)
-        log_w = np.where(near, log_near, log_w)
-        noise = np.where(near, near_noise + 4 * np.abs(log_near), noise)
-    return Weight(log_w, noise, parts @ shift / whole)
+        close = _near_one(x[near], z[near], shift, weight, rest)
+        log_w[near], noise[near], slope[near] = close
+    return Weight(log_w, noise, slope)
+
+
+def _near_one(x: Reals, z: Reals, shift: Reals, weight: Reals, rest: float) -> Weight:
+    """The same as log1p of what is added to 1, which by the same roundings is good relative to that."""
+    grown = np.exp(z)
+    parts = weight * grown
+    grown -= 1.0
+    small = np.abs(z) < 0.5
+    grown[small] = np.expm1(z[small])
+    grown *= weight
+    whole = rest + parts.sum(axis=-1)
+    total = grown.sum(axis=-1)
+    log_w = np.log1p(total)
+    sums = parts @ np.stack((shift, shift**2), axis=1)
+    off = 2 * sums[..., 1] + 2 * np.abs(x) * sums[..., 0]
+    size = np.abs(grown, out=grown).sum(axis=-1)
+    noise = off / whole + (len(shift) + 12) * size / (1 + total) + 4 * np.abs(log_w)
+    return Weight(log_w, noise, sums[..., 0] / whole)
 
 
 def tail_noise(x: float) -> float:
@@ -298,7 +315,7 @@ class GaussianMixturesPair(Pair):
     # -- moments -----------------------------------------------------------------------------------------
 
     def _window(self, c: float) -> tuple[float, float]:
-        """Outside it the log integrand u = (1+c) log w_P - c log w_Q - x^2/2 falls with slope at least REACH, from CUT on.
+        """Outside it the log integrand u = (1+c) log w_P - c log w_Q - x^2/2 is below CUT and falls with slope REACH.
 
         u' = (1+c) r_P + c r_Q - x, where r_P lies between the least and the largest shift and r_Q falls with x. Where
         that alone is steep enough u may hardly have fallen yet: FURTHER units take it down by REACH FURTHER +

@@ -35,7 +35,7 @@ from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.gaussian_mixtures import Side, unshifted, weight_of
 from dalenius.calculus.pairs.pair import Cuts, Reals
 from dalenius.calculus.pairs.panels import parted
-from dalenius.calculus.pairs.soft_envelope import STEEP, WIDEST, Shifted
+from dalenius.calculus.pairs.soft_envelope import MARGIN, STEEP, TURNED, Shifted
 from dalenius.calculus.pairs.soft_weight import (
     FARTHEST,
     MOST_CELLS,
@@ -63,8 +63,6 @@ MOST_NODES = 2_000_000
 """Nodes times components."""
 TOO_COARSE = 60.0
 """Cells whose bounds are so far above what is seen of the integrand miss its peak."""
-TURNED = 1.0 / math.cos(WIDEST / 2)
-"""What the slope of log |W| beside the real line may be of that on it."""
 CALM = 0.1
 """Where all that is shifted is below this share of what is not, W is close to the latter far from the real line."""
 
@@ -282,15 +280,16 @@ class MixturePart(Shifted):
         if not tame and falls(right) > -STEEP:
             right = nearest(lambda x: falls(x) <= -STEEP, right, falls(right) + STEEP, 0.5)
         # There d more units take it down by STEEP d + d^2/2, or with the high cut by d^2 / (2 narrowest^2).
-        right += 3.6 if self.high is None else min(3.6, 9.5 * self.narrowest)
-        return left - 3.6, max(right, left + 1.0)
+        right += MARGIN if self.high is None else min(MARGIN, 9.5 * self.narrowest)
+        return left - MARGIN, max(right, left + 1.0)
 
     def mean(self) -> float:
         m = self.order(0.0)
-        x, fixed, grown = self.grid_for(m, m)
+        _, fixed, grown = self.grid_for(m, m)
         exponent = fixed + m * grown
         weight = np.exp(np.maximum(exponent - exponent.max(), -700.0))
-        return float(weight @ self.cuts.loss(x)) / float(weight.sum())
+        mean = float(weight @ grown) / float(weight.sum())
+        return -mean if self.cuts.added else mean
 
     # -- along a line ----------------------------------------------------------------------------------
 
@@ -299,6 +298,15 @@ class MixturePart(Shifted):
 
     def rule(self, c: float, reach: float) -> mixture.Rule | None:
         return _part_rule(self, c, reach)
+
+    def slopes(self, x: float, c: float) -> tuple[float, float]:
+        m, k = (max(power, 0.0) for power in self._powers(self.order(c)))
+        at = np.array([x])
+        rise, fall = (
+            weight_of(side, z).slope for side, z in ((self.cuts.rising, at), (self.cuts.falling, -at))
+        )
+        # What falls does so further on, too.
+        return m * float(rise[0]) + k * float(fall[0]), m * self.cuts.mu + k * float(fall[0])
 
     def shifted(self, x: Reals, y: float, c: float) -> tuple[Reals, Reals] | None:
         rise = _beside(self.cuts.rising, x, y)
@@ -445,9 +453,9 @@ class _Look:
         return np.where(calm, growth, math.inf)
 
     def _cell(self, x: Reals) -> Reals:
-        return np.clip(np.floor((x - self.start) / self.gap).astype(int), 0, self.size - 1)
+        return np.asarray(np.clip(np.floor((x - self.start) / self.gap).astype(int), 0, self.size - 1))
 
 
-def _highest(*powers: Reals) -> Reals:
-    """The most that a sum of what rises or falls is in each cell."""
-    return np.sum([np.maximum(power[1:], power[:-1]) for power in powers], axis=0, dtype=float)
+def _highest(rising: Reals, falling: Reals) -> Reals:
+    """The most that the sum of two monotone functions is in each cell, from their values at the edges."""
+    return np.asarray(np.maximum(rising[1:], rising[:-1]) + np.maximum(falling[1:], falling[:-1]))

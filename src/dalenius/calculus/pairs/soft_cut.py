@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.pair import UNIT, Cuts, Reals
-from dalenius.calculus.pairs.soft_envelope import STEEP, Shifted
+from dalenius.calculus.pairs.soft_envelope import MARGIN, STEEP, Shifted
 from dalenius.calculus.pairs.soft_weight import (
     FARTHEST,
     MOST_CELLS,
@@ -202,8 +202,8 @@ class SoftPart(Shifted):
         if not tame and falls(right) > -STEEP:
             right = nearest(lambda x: falls(x) <= -STEEP, right, falls(right) + STEEP, 0.5)
         # There d more units take it down by STEEP d + d^2/2, or with the high cut by d^2 / (2 narrowest^2).
-        right += 3.6 if self.high is None else min(3.6, 9.5 * self.narrowest)
-        return left - 3.6, max(right, left + 1.0)
+        right += MARGIN if self.high is None else min(MARGIN, 9.5 * self.narrowest)
+        return left - MARGIN, max(right, left + 1.0)
 
     def share(self, x: float) -> float:
         """g exp(z) / w."""
@@ -221,6 +221,10 @@ class SoftPart(Shifted):
 
     def like(self, low: float | None, high: float | None) -> SoftPart:
         return SoftPart(self.cuts, low, high)
+
+    def slopes(self, x: float, c: float) -> tuple[float, float]:
+        rise = max(self.order(c), 0.0) * self.cuts.mu
+        return rise * self.share(x), rise
 
     def shifted(self, x: Reals, y: float, c: float) -> tuple[Reals, Reals] | None:
         """Along x + i y: bounds in the cells on log |w^m|, which is monotone there, and arg w, which grows."""

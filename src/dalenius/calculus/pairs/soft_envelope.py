@@ -16,7 +16,7 @@ import numpy as np
 
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.pair import Part, Reals
-from dalenius.calculus.pairs.soft_weight import MOST_CELLS, Weighted, log_p, tops
+from dalenius.calculus.pairs.soft_weight import MOST_CELLS, Weighted, log_p, push_of, tops
 
 STEEP = 10.0
 """Beyond the window the log integrand falls with at least this slope."""
@@ -24,6 +24,10 @@ ANGLES = (1.5, 3.0, 4.5, 6.0)
 """Shifts theta of the line, in units of 1/sqrt(a)."""
 WIDEST = 1.4
 """No theta beyond this."""
+TURNED = 1.0 / math.cos(WIDEST / 2)
+"""What a slope beside the real line may be of that on it."""
+MARGIN = 3.6
+"""Windows reach so far beyond where the log integrand falls with slope STEEP, on the left at least."""
 SOME, LITTLE = 30, 1e-15
 GROUP = 2
 """Cells that share a bound on exp(-t arg)."""
@@ -39,8 +43,31 @@ class Shifted(Weighted):
         """
 
     @abstractmethod
+    def slopes(self, x: float, c: float) -> tuple[float, float]:
+        """What the log of the power, the law tilted by c, rises by on the real line: at x, and the most anywhere."""
+
+    @abstractmethod
     def like(self, low: float | None, high: float | None) -> Shifted:
         """The part of the same law between other cuts."""
+
+    def is_steep(self, x: float, d: float, c: float) -> bool:
+        """Whether the bounds of `PartEnvelope` fall with slope STEEP right of x, where D is moved by d.
+
+        Beside the real line the slope of the power is at most TURNED times that on it, or the most anywhere. Right of a
+        high cut it grows no faster than exp(mu x), as what pulls D down does.
+        """
+        mu, a = self.cuts.mu, self.cuts.sharpness
+        here, most = self.slopes(x + d, c)
+        push = 0.0
+        if self.low is not None:
+            push = mu * min(a, push_of(a, a * math.exp(min(mu * (x - self.low), 60.0))))
+        if self.high is None:
+            return -(x + d) + most + push <= -STEEP
+        drag = mu * a * math.exp(min(mu * (x - self.high), 60.0))
+        push = min(push, mu * a - drag)
+        if -(x + d) + most + push <= -STEEP:
+            return True
+        return TURNED * here <= drag and -(x + d) + TURNED * here + mu * a - drag <= -STEEP
 
     def uniform(self, c: float) -> mixture.Uniform:
         """Uniform laws within the law tilted by c; none by default."""
@@ -62,7 +89,8 @@ class PartEnvelope:
     On a cell log D(x - d) - x^2/2 is below its top there, the power at most that at one of its ends, which grow or fall
     together (`shifted`), and |exp(i t L)| is exp(-t arg), arg at least what is said of the cell. Where D is nearly 1
     its growth is not: without a low cut, |D| <= 1 + cos(theta)^-a P(a, zeta_high(x - d)). Beyond the window, which is
-    moved along with D, the bounds fall with slope STEEP.
+    moved along with D, the bounds fall with slope STEEP: on the left since it begins MARGIN further out, where a power
+    that falls is no steeper, on the right where `is_steep` says so.
     """
 
     def __init__(self, part: Shifted, c: float) -> None:
@@ -80,6 +108,8 @@ class PartEnvelope:
             if theta > WIDEST:
                 break
             d = -math.log(math.cos(theta)) / mu
+            if d > MARGIN or not part.is_steep(float(x[-1]), d, c):
+                continue
             moved = x + d  # the weight at `moved` is bounded by D at x
             growth = a * mu * d + theta * theta / mu**2 / 2
             size = tops(part, x, log_d - 0.5 * moved * moved) + growth
