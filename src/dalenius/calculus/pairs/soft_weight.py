@@ -400,7 +400,7 @@ def along(rule: mixture.Rule, t: Reals) -> Tilted:
     most.
     """
     size = len(t)
-    if size > 1 and not np.array_equal(t, np.arange(size) * t[1]):
+    if not np.array_equal(t, np.arange(size) * t[min(1, size - 1)]):
         return rule.along(t)
     block = math.isqrt(size)
     starts, offsets = t[::block], t[:block]
