@@ -7,11 +7,13 @@ profile is sum w_i delta_i and whose moment generating function is sum w_i M_i.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import logsumexp
 
 from dalenius.calculus.pairs import revealed_cuts
+from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Reals, Tilted
 
 
@@ -127,6 +129,23 @@ class RevealedPair(Pair):
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         return revealed_cuts.envelope(self._log_weights, self.pairs, c, t, times)
+
+    @cached_property
+    def atomic(self) -> Atoms | None:
+        return revealed_cuts.atomic(self._log_weights, self.pairs)
+
+    def beside_atoms(self, c: float, t: Reals) -> Reals:
+        return revealed_cuts.beside_atoms(self._log_weights, self.pairs, c, t)
+
+    def continuous_delta(self, x: Reals) -> tuple[Reals, Reals] | None:
+        low, high = np.zeros_like(x), np.zeros_like(x)
+        for weight, pair in self._each:
+            known = pair.continuous_delta(x)
+            if known is None:
+                return None
+            low, high = low + weight * known[0], high + weight * known[1]
+        rounding = 4 * UNIT * (2 + len(self.pairs))
+        return low * (1 - rounding), high * (1 + rounding)
 
     @property
     def anchor(self) -> float:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import logsumexp
 
+from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Cuts, Pair, Part, Reals, Tilted
+
+UNSEEN = 1e-20
+"""Laws with less of the sum than this are not looked at, but charged."""
+MANY, RARE = 100, 1e-3
+"""What is raised to a power of MANY or more is hardly larger for a law that so seldom shows among as many."""
 
 
 def log_mgf(log_weights: Sequence[float], laws: Sequence[Part | Pair], s: Reals) -> Reals:
@@ -19,17 +26,30 @@ def log_mgf(log_weights: Sequence[float], laws: Sequence[Part | Pair], s: Reals)
     )
 
 
+def shares(log_weights: Sequence[float], laws: Sequence[Part | Pair], c: float) -> Reals:
+    """What each law adds to the weighted sum at c."""
+    at = np.array([c])
+    scales = np.array([w + float(law.log_mgf(at)[0]) for w, law in zip(log_weights, laws, strict=True)])
+    return np.asarray(np.exp(scales - logsumexp(scales)) * (1 + 1e-9))
+
+
 def tilted(log_weights: Sequence[float], laws: Sequence[Part | Pair], c: float, t: Reals) -> Tilted | None:
-    """The weighted sum of transforms along a line."""
-    parts = [law.tilted(c, t) for law in laws]
-    scales = [w + part.log_scale for w, part in zip(log_weights, parts, strict=True) if part is not None]
-    if len(scales) < len(parts):
-        return None
-    top = float(logsumexp(scales))  # so that the sum is 1 at t = 0, however often it is multiplied
-    values, error = np.zeros(len(t), dtype=complex), np.zeros(len(t))
-    for scale, part in zip(scales, parts, strict=True):
-        assert part is not None
-        share = float(np.exp(scale - top))
+    """The weighted sum of transforms along a line, but for laws of which it has less than a rounding."""
+    parts, rest = [], 0.0
+    for share, w, law in zip(shares(log_weights, laws, c), log_weights, laws, strict=True):
+        if share < UNSEEN:
+            rest += share
+            continue
+        part = law.tilted(c, t)
+        if part is None:
+            return None
+        parts.append((w + part.log_scale, part))
+    top = float(
+        logsumexp([scale for scale, _ in parts])
+    )  # so that the sum is 1 at t = 0, however often it is multiplied
+    values, error = np.zeros(len(t), dtype=complex), np.full(len(t), 2 * rest)
+    for scale, part in parts:
+        share = math.exp(scale - top)
         values += share * part.values
         # A scale far from 1 loses a rounding of its logarithm.
         rounding = UNIT * (8 + 4 * abs(part.log_scale) + 4 * abs(top))
@@ -40,12 +60,33 @@ def tilted(log_weights: Sequence[float], laws: Sequence[Part | Pair], c: float, 
 def envelope(
     log_weights: Sequence[float], laws: Sequence[Part | Pair], c: float, t: Reals, times: int
 ) -> Reals:
-    """That of the weighted sum, by those of each."""
-    at = np.array([c])
-    scales = np.array([w + float(law.log_mgf(at)[0]) for w, law in zip(log_weights, laws, strict=True)])
-    shares = np.exp(scales - logsumexp(scales)) * (1 + 1e-9)
-    bounds = [law.envelope(c, t, times) for law in laws]
-    return np.asarray(np.minimum(shares @ np.array(bounds), 1.0))
+    """A bound on the weighted sum, relative to that at c: what laws add that are too rare to count need not decay."""
+    total = np.zeros(len(t))
+    for share, law in zip(shares(log_weights, laws, c), laws, strict=True):
+        rare = share < UNSEEN or (times >= MANY and share * times < RARE)
+        total += share * (1.0 if rare else law.envelope(c, t, times))
+    return np.asarray(np.minimum(total, 1.0))
+
+
+def beside_atoms(log_weights: Sequence[float], laws: Sequence[Part | Pair], c: float, t: Reals) -> Reals:
+    """As `Pair.beside_atoms`, where each law has atoms."""
+    bounds = np.array([law.beside_atoms(c, t) for law in laws])  # type: ignore[union-attr]
+    return np.asarray(np.minimum(shares(log_weights, laws, c) @ bounds, 1.0))
+
+
+def atomic(log_weights: Sequence[float], laws: Sequence[Part | Pair]) -> Atoms | None:
+    """The atoms of all; None where one of them has none."""
+    loss, mass, slack, blur = [], [], 0.0, 0.0
+    for w, law in zip(log_weights, laws, strict=True):
+        atoms = law.atomic
+        if not isinstance(atoms, Atoms):
+            return None
+        loss.append(atoms.loss)
+        mass.append(math.exp(w) * atoms.mass)
+        slack, blur = max(slack, atoms.slack), max(blur, atoms.blur)
+    places, index = np.unique(np.concatenate(loss), return_inverse=True)
+    total = np.bincount(index, np.concatenate(mass), len(places))
+    return Atoms(places, total, slack=slack + UNIT * (16 + len(laws)), blur=blur)
 
 
 @dataclass(frozen=True)
@@ -63,6 +104,13 @@ class RevealedPart(Part):
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         return envelope(self.log_weights, self.laws, c, t, times)
+
+    @cached_property
+    def atomic(self) -> Atoms | None:  # type: ignore[override]
+        return atomic(self.log_weights, self.laws)
+
+    def beside_atoms(self, c: float, t: Reals) -> Reals:
+        return beside_atoms(self.log_weights, self.laws, c, t)
 
     def mean(self) -> float:
         return sum(
@@ -99,7 +147,9 @@ class RevealedCuts(Cuts):
         return min(one.steepest(level) for _, one in self._cut)
 
     def highest(self, mass: float) -> float:
-        return max(one.highest(min(mass * math.exp(-w), 0.5)) for w, one in self._cut)
+        # Laws that are rarer than this by themselves do not count.
+        shown = [one.highest(mass * math.exp(-w)) for w, one in self._cut if mass < 0.5 * math.exp(w)]
+        return max(shown, default=1e-300)
 
     def log_beyond(self, level: float) -> float:
         return float(logsumexp([w + one.log_beyond(level) for w, one in self._cut])) + 1e-12
