@@ -119,7 +119,8 @@ def given_up(_: int, __: FrameType | None) -> None:
 
 
 def measure(way: str, points: int, seed: int) -> list[Measured]:
-    rng, rows = np.random.default_rng([seed, list(WAYS).index(way)]), []
+    rng = np.random.default_rng([seed, list(WAYS).index(way)])
+    rows: list[Measured] = []
     while len(rows) < points:
         run = drawn(rng)
         try:
