@@ -71,6 +71,10 @@ CALM = 1.0
 """Where a tilt lifts jumps by less than exp of this, they are as rare as without it."""
 LIFTED = 5.0
 """Of that exponent where a line for all that is below a level is worth a try."""
+LITTLE_LIFTED = 3.0
+"""Of that exponent where jumps up to a level are hardly more likely than without a tilt: the line is that of a sum of
+many small steps, or it is found out at once that it is not.
+"""
 HOPELESS = math.log(0.1)
 """A piece without a line that may be this share of delta, as a logarithm: no line of another piece is of use then."""
 MOST_FAILURES = 2
@@ -273,7 +277,7 @@ class Layers:
         if all(cuts is None for cuts in self.cuts):
             self.pieces = [*self._never(), self._rest(self._below(math.inf))]
             return
-        most = max(cuts.highest(NEVER) for cuts in self.cuts if cuts is not None)
+        most = max(end for end, cuts in zip(self.ends, self.cuts, strict=True) if cuts is not None)
         first = low = min(FAR * self.target, most)
         self.pieces = [self._top(low)]
         estimate = math.nan
@@ -293,7 +297,7 @@ class Layers:
             if bounds.upper - bounds.lower < SURE * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
                 break
-            decays = self._has_atoms or self._keeps or self._jumps(low, rest) > MANY
+            decays = self._has_atoms or self._keeps or self._is_calm(low, rest)
             if self.noisy:
                 decays = rest._saddle is not None and rest._saddle.c * low < LIFTED
             worth = REFIT if rest._saddle is None else self._worth(epsilon, rest._saddle.c)
@@ -335,6 +339,12 @@ class Layers:
             for piece in self.pieces:
                 if not isinstance(piece, Beyond) and isinstance(piece.moments, LayerMoments):
                     piece.moments.apart = atoms
+
+    def _is_calm(self, level: float, rest: Piece) -> bool:
+        """Whether what lies below the level may well decay by itself."""
+        if rest._saddle is None:
+            return False
+        return rest._saddle.c * level < LITTLE_LIFTED or self._jumps(level, rest) > MANY
 
     def _jumps(self, level: float, rest: Piece) -> float:
         """How many steps are expected not far below the level, tilted for epsilon."""
