@@ -79,6 +79,8 @@ HOPELESS = math.log(0.1)
 """A piece without a line that may be this share of delta, as a logarithm: no line of another piece is of use then."""
 MOST_FAILURES = 2
 """So often all ways to cut are tried where none of them is narrow."""
+UNSHIFTED = 0.01
+"""A shift of the mean by less than this share of a distance leaves the distance as it is."""
 MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
@@ -98,6 +100,8 @@ class OneSided:
     @classmethod
     def of(cls, parts: tuple[tuple[Part | Pair, int], ...], epsilon: float) -> OneSided | None:
         """None where it lies below epsilon in the mean."""
+        if epsilon >= 0.0 and all(_is_low(part) for part, _ in parts):
+            return None  # without a look at the masses, which take long
         log_ratio = sum(n * part.mass()[1] for part, n in parts if isinstance(part, Part))
         return cls(parts, epsilon) if epsilon + log_ratio < 0.0 else None
 
@@ -224,7 +228,10 @@ class Layers:
         for pair, n in cut:
             cuts = pair.cuts(distance)
             assert cuts is not None
-            mean += n * cuts.below(distance).mean()
+            below = cuts.below(distance)
+            # The mean of a low part is not above 0, and what it lacks for that is at most about the mass beyond.
+            if not (below.is_low and n * math.exp(cuts.log_beyond(distance)) < UNSHIFTED * distance):
+                mean += n * below.mean()
         away = abs(epsilon - mean) if math.isfinite(mean) else distance
         return max(away, 1e-3 * distance)
 
@@ -465,6 +472,11 @@ class Layers:
         return Bounds(
             sum(p.lower for p in parts) * (1 - slack), min(1.0, sum(p.upper for p in parts) * (1 + slack))
         )
+
+
+def _is_low(part: Part | Pair) -> bool:
+    """Whether the Q-mass is surely no less than the P-mass, as that of a pair that is not cut is."""
+    return part.is_low if isinstance(part, Part) else True
 
 
 def _between(cuts: Cuts, low: float, high: float, end: float) -> Part | None:
