@@ -305,14 +305,15 @@ class Sum:
         """Bounds that need no line, where outcomes with many continuous parts hardly reach beyond epsilon."""
         if self.few is None or self.largest - epsilon >= self._not_near:
             return None
-        more = self.few.more(epsilon, self.largest)
-        few = self.few.delta(epsilon) if more < 1.0 else None
         # There log delta falls as fast as the largest loss is near, and a width of delta moves epsilon by little.
         worth = CLOSE * max(epsilon, 1e-3) / (self.largest - epsilon)
-        if few is None or more > max(NEAR_THE_END, min(worth, MOST_BOUNDED)) * few.lower:
-            self._not_near = self.largest - epsilon
-            return None
-        return Bounds(few.lower, min(1.0, few.upper + more))
+        share = max(NEAR_THE_END, min(worth, MOST_BOUNDED))
+        for look in (self.few.more_again, partial(self.few.more, largest=self.largest)):
+            more = look(epsilon)
+            if more < 1.0 and more <= share * (few := self.few.delta(epsilon)).lower:
+                return Bounds(few.lower, min(1.0, few.upper + more))
+        self._not_near = self.largest - epsilon
+        return None
 
     def finite(self, epsilon: float) -> Bounds | None:
         """D(epsilon) of finite losses that may have total mass below 1."""

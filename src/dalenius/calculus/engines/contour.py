@@ -130,6 +130,8 @@ class Contour:
 
     def _fades(self, saddle: Saddle, atoms: float) -> bool:
         """Whether the product of the atomic parts, which stays, is small enough to cut the line with it on."""
+        if atoms == -math.inf:
+            return True
         tolerance, nodes = TIERS[-1]
         step = 2 * math.pi / least_period(saddle)
         log_share = saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon)
@@ -410,14 +412,27 @@ def chernoff(saddle: Saddle) -> Reals:
 
 def least_period(saddle: Saddle, tolerance: float = TOLERANCE) -> float:
     """The least T whose aliases on the line through c are below `tolerance` of delta on both sides."""
-    s, c = saddle.s, saddle.c
-    room = -saddle.log_delta - math.log(tolerance) + math.log(2)
-    excess = np.maximum(chernoff(saddle) - s * saddle.epsilon + room, 1.0)
+    return period_at(saddle, alias_excess(saddle, tolerance), saddle.c, tolerance)
+
+
+def alias_excess(saddle: Saddle, tolerance: float = TOLERANCE) -> Reals:
+    """By how much the logarithms of Chernoff's bounds are above `tolerance` of delta; 1 at least."""
+    height = chernoff(saddle) - saddle.s * saddle.epsilon
+    return np.asarray(np.maximum(height + _room(saddle, tolerance), 1.0))
+
+
+def _room(saddle: Saddle, tolerance: float) -> float:
+    return -saddle.log_delta - math.log(tolerance) + math.log(2)
+
+
+def period_at(saddle: Saddle, excess: Reals, c: float, tolerance: float = TOLERANCE) -> float:
+    """`least_period` on the line through another place, with what `alias_excess` says."""
+    s = saddle.s
     with np.errstate(divide="ignore"):
         periods = excess / (s - c)
     left, right = -periods[s < 0.999 * c], periods[s > 1.001 * c]
     return max(
-        min(room / c, float(left.min(initial=math.inf))),
+        min(_room(saddle, tolerance) / c, float(left.min(initial=math.inf))),
         float(right.min(initial=math.inf)) if len(right) else 0.0,
     )
 

@@ -8,7 +8,7 @@ one C among them are a mixture, over the sums of the other atoms, of one continu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,8 @@ class FewContinuous:
     def __init__(self, terms: Terms, atoms: Atoms, shown: tuple[Shown, ...], most: int) -> None:
         self.terms, self.atoms, self.shown, self.most = terms, atoms, shown, most
         self._last: tuple[float, Bounds] | None = None
+        self._chernoff = math.inf, 0.0
+        """Of `more`: a bound is exp(offset - s epsilon)."""
 
     @classmethod
     def of(cls, terms: Terms) -> FewContinuous | None:
@@ -91,6 +93,11 @@ class FewContinuous:
         top = float(self.atoms.mass[np.argmax(self.atoms.loss)])
         return largest + math.log1p(-delta / top) if delta < top else -math.inf
 
+    def more_again(self, epsilon: float) -> float:
+        """`more` with the s that was best for another epsilon: any serves. 1 where none is known."""
+        offset, s = self._chernoff
+        return exp_up(min(offset - s * epsilon, 0.0))
+
     def more(self, epsilon: float, largest: float) -> float:
         """A bound on what more continuous parts add to D(epsilon): Chernoff's, from the products themselves.
 
@@ -100,19 +107,22 @@ class FewContinuous:
         if self._shown_ratio(np.array([1.0 / (largest - epsilon)]))[0] > 0.5:
             return 1.0
         s = 10.0 ** np.arange(-1.0, 3.1, 0.25) / (largest - epsilon)
-        total, j = log_peak(s) - s * epsilon, self.most + 1
+        total, j, wholes = log_peak(s), self.most + 1, []
         for pair, n in self.terms:
             whole = pair.log_mgf(s)
+            wholes.append(whole)
             total += n * whole + n * (1e-12 + 64 * UNIT * np.abs(whole))
-        best = float(np.min(total + j * np.log(self._shown_ratio(s)) - math.lgamma(j + 1)))
-        return exp_up(min(best, 0.0))
+        offsets = total + j * np.log(self._shown_ratio(s, wholes)) - math.lgamma(j + 1)
+        best = int(np.argmin(offsets - s * epsilon))
+        self._chernoff = float(offsets[best]), float(s[best])
+        return self.more_again(epsilon)
 
-    def _shown_ratio(self, s: Reals) -> Reals:
-        """The sum of n C(s)/A(s), rounded up."""
+    def _shown_ratio(self, s: Reals, wholes: Sequence[Reals] = ()) -> Reals:
+        """The sum of n C(s)/A(s), rounded up; `wholes` are log M(s) of the terms, if known."""
         ratio = np.full(len(s), 1e-300)
-        for pair, n in self.terms:
+        for k, (pair, n) in enumerate(self.terms):
             if pair.as_atoms is None and pair.atomic is not None:
-                whole = pair.log_mgf(s)
+                whole = wholes[k] if wholes else pair.log_mgf(s)
                 beside = np.expm1(np.maximum(whole - pair.atomic.log_mgf(s), 0.0))
                 ratio += n * (beside + 1e-12 + 64 * UNIT * np.abs(whole))
         return ratio
