@@ -78,6 +78,8 @@ class Contour:
     last_once = False
     _flat: Complexes | None = None
     """1 / (s (s+1)) / T on the line."""
+    _weighted: tuple[Complexes, float, float] | None = None
+    """Values times weights and all of the kernel but phases; their slack, and what it grows by with |epsilon|."""
     atoms: Terms | None = None
     """Atomic parts of the terms, when every term has one: their product does not decay along the line.
 
@@ -302,6 +304,7 @@ class Contour:
 
     def _keep(self, t: Reals, values: Complexes, reach: Reals, error: Reals) -> None:
         """The nodes of the sum, their values on the scale exp(exponent), and their errors."""
+        self._weighted = None
         # Nodes too small to matter are left out of the sum; |kernel| is largest at t = 0.
         keep = reach + error > NEGLIGIBLE
         keep[0] = True
@@ -319,8 +322,21 @@ class Contour:
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
-        low, high = self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation)
+        low, high = self._trapezoid(epsilon)
         return Bounds(max(0.0, low - self.aliases.at(epsilon)), min(1.0, high))
+
+    def _trapezoid(self, epsilon: float) -> Bounds:
+        """As `_sum` with the kernel of this class, of which only phases depend on epsilon: the rest is kept."""
+        if self._weighted is None:
+            flat = 1 / (self.s * (self.s + 1)) / self.period
+            size = self.weight * np.abs(flat)
+            fixed = float(np.sum(size * (self.error + UNIT * (16.0 + len(self.t)) * self.reach)))
+            turning = float(np.sum(size * (4 * UNIT * self.turning) * self.reach))
+            fixed += self.truncation + self.dropped * float(np.abs(flat[0]))
+            self._weighted = self.weight * self.values * flat, fixed, turning
+        weighted, fixed, turning = self._weighted
+        value = float((weighted * np.exp((-1j * epsilon) * self.t)).real.sum())
+        return self._scaled(value, fixed + abs(epsilon) * turning, -self.c * epsilon)
 
     def _sum(
         self, epsilon: float, kernel: Complexes, exponent: float, off: Reals, truncation: float
@@ -332,6 +348,10 @@ class Contour:
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
         slack = float(np.sum(size * (self.error + UNIT * phases * self.reach) + weight * off * self.reach))
         slack += truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
+        return self._scaled(value, slack, exponent)
+
+    def _scaled(self, value: float, slack: float, exponent: float) -> Bounds:
+        """A sum that is off by `slack`, on the scale of exp(exponent) times that of the values."""
         # Near the largest loss the exponents may be so large that their roundings are no longer small.
         rounding = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
         if not (math.isfinite(value + slack) and rounding < MOST_ROUNDING):  # nothing is known
@@ -370,9 +390,7 @@ class Roof(Contour):
     def delta(self, epsilon: float) -> Bounds:
         if not self.feasible:
             return Bounds(0.0, 1.0)
-        return Bounds(
-            0.0, min(1.0, self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation).upper)
-        )
+        return Bounds(0.0, min(1.0, self._trapezoid(epsilon).upper))
 
 
 class Aliases(NamedTuple):
