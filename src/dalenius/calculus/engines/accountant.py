@@ -66,6 +66,8 @@ NEAR_THE_END = 1e-9
 """Share of delta that outcomes with many continuous parts may have to be bounded and not computed."""
 AT_THE_END = 1e-12
 """An epsilon nearer than this to the largest loss is found by halving."""
+END = 1e-3
+"""Nearer than this to the largest loss, relatively, it is looked at alone first."""
 CLOSE, MOST_BOUNDED = 1e-9, 1e-4
 """More of it where that moves epsilon by no more than CLOSE of itself."""
 
@@ -190,6 +192,9 @@ class Sum:
         """Roughly the epsilon at which delta is exp(log_delta), and -d log delta / d epsilon there."""
         if self.largest == -math.inf or self.infinite > 0.999:  # nothing finite to look at
             return 1.0, 1.0
+        at_the_end = self._guess_at_the_end(log_delta)
+        if at_the_end is not None:
+            return at_the_end
         if not self._is_closed:  # its moments are not needed, and far out they may take long
             self._rate = self._rate or normal_rate(self.terms, log_delta)
         if not far_jumps.are_far(self.terms, self._rate):
@@ -215,6 +220,17 @@ class Sum:
             return floor, 1 / max(self.largest - floor, 1e-300)
         self._rate = c
         return min(epsilon, self.largest), c
+
+    def _guess_at_the_end(self, log_delta: float) -> tuple[float, float] | None:
+        """`guess` where the largest loss alone makes up nearly all of delta."""
+        if self.few is None or self.largest == math.inf or self._is_closed:
+            return None
+        floor = self.few.least_epsilon(math.exp(log_delta), self.largest)
+        away = self.largest - floor
+        if not 0.0 < away < END * self.largest or self.few.delta(floor).upper > 2 * math.exp(log_delta):
+            return None
+        self._rate = 1 / away
+        return floor, self._rate
 
     def _tamed(self, guess: tuple[float, float]) -> tuple[float, float]:
         """A guess of `layers`, taken."""
