@@ -70,7 +70,7 @@ class SampledLaplacePair(SampledPair):
         )
 
         def at(m: Reals) -> Reals:
-            inside = np.clip(m, -e, e)
+            inside = np.minimum(np.maximum(m, -e), e)
             if self.added:
                 inner = 0.5 * g * np.exp(x - e) * np.expm1((inside + e) / 2) ** 2
                 return np.where(m < e, inner, half * np.maximum(-np.expm1(x), 0.0))
