@@ -556,10 +556,11 @@ class Direction:
         if engine == "auto" and self.upper is not None:
             other = beside.upper if beside is not None else None
             rate = other.rate if other is not None else 0.0
-            if rate > 0.0 and self.upper.chernoff_near(epsilon, rate) <= delta:
-                return True
             like = other.last_line if other is not None else None
-            if like is not None and self.upper.roof(epsilon, delta, like) <= delta:
+            if like is not None:
+                if self.upper.roof(epsilon, delta, like) <= delta:
+                    return True
+            elif rate > 0.0 and self.upper.chernoff_near(epsilon, rate) <= delta:
                 return True
             if self.upper.chernoff(epsilon, rate) <= delta:
                 return True

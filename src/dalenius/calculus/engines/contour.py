@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalenius.calculus.engines.saddle import Moments, Saddle
+from dalenius.calculus.engines.saddle import Moments, Saddle, above
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Complexes, Pair, Reals, Terms, Tilted
 
 TOLERANCE = 1e-12
@@ -366,8 +366,11 @@ class Contour:
 class Roof(Contour):
     """A line drawn like that of another sum: an upper bound, however badly it is placed.
 
-    The full trapezoid sum is one for every c and every period; nothing is known of what it adds.
+    The full trapezoid sum is one for every c and every period; nothing is known of what it adds. Where Chernoff's bound
+    at c is as small as it should be, there is no line.
     """
+
+    at_once: float | None = None
 
     def __init__(self, terms: Terms, like: Contour, epsilon: float, log_delta: float) -> None:
         self.terms, self.c, self.tiers, self.period, self.step = (
@@ -380,6 +383,11 @@ class Roof(Contour):
         c = np.array([self.c])
         log_mgf = sum(n * float(pair.log_mgf(c)[0]) for pair, n in terms)
         self.feasible = math.isfinite(log_mgf)
+        if self.feasible:
+            bound = float((above(terms, np.array([log_mgf])) + log_peak(c))[0]) - self.c * epsilon
+            if bound < log_delta - 1e-6:  # beside which no rounding counts
+                self.at_once = exp_up(bound)
+                return
         reach = math.inf
         if self.feasible:
             reach, self.truncation = self._cut(log_delta - (log_mgf - self.c * epsilon))
@@ -388,6 +396,8 @@ class Roof(Contour):
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
 
     def delta(self, epsilon: float) -> Bounds:
+        if self.at_once is not None:
+            return Bounds(0.0, self.at_once)
         if not self.feasible:
             return Bounds(0.0, 1.0)
         return Bounds(0.0, min(1.0, self._trapezoid(epsilon).upper))
