@@ -52,10 +52,10 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Cuts, Pair, Part, Terms
 
-RATIO = 3.0
+RATIO = 5.0
 """Levels fall by this factor."""
 MOST_LEVELS = 12
-FAR = 4.0
+FAR = 7.0
 """The first level is this many times as far from where most of the law is as epsilon is."""
 ASIDE = 10.0
 """Two decades of moments begin so far left of a rate that is known."""
