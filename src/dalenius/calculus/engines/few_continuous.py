@@ -30,6 +30,8 @@ class Shown(NamedTuple):
     part: Callable[[Reals], tuple[Reals, Reals] | None]
     ways: float
     others: Atoms
+    end: float
+    """No loss of these parts is larger."""
 
 
 class FewContinuous:
@@ -59,12 +61,13 @@ class FewContinuous:
             others = _without(parts, k, 1)
             if others is None:
                 return None
-            shown.append(Shown(pair.continuous_delta, float(n), others))
+            shown.append(Shown(pair.continuous_delta, float(n), others, pair.largest))
             if len(terms) == 1 and pair.counts_two:
                 most = 2
                 others = _without(parts, 0, 2) if n > 1 else None
                 if others is not None:
-                    shown.append(Shown(pair.two_continuous_delta, n * (n - 1) / 2, others))
+                    end = 2 * pair.largest
+                    shown.append(Shown(pair.two_continuous_delta, n * (n - 1) / 2, others, end))
         return cls(terms, atoms, tuple(shown), most)
 
     def delta(self, epsilon: float) -> Bounds:
@@ -75,17 +78,23 @@ class FewContinuous:
 
     def _delta(self, epsilon: float) -> Bounds:
         lower, upper = self.atoms.delta(epsilon)
-        for part, ways, others in self.shown:
+        for part, ways, others, end in self.shown:
             keep = others.mass * ways > UNSEEN * lower / len(others.mass)
+            unseen = float(others.mass[~keep].sum())
+            upper += ways * unseen * (1 + others.slack + (len(others.mass) + 16) * UNIT)
             loss, mass = others.loss[keep], others.mass[keep]
             x = epsilon - loss
             # Each part falls with x: the losses are off by `blur`, the difference by a rounding.
             off = others.blur + 2 * UNIT * (np.abs(loss) + np.abs(x))
+            left = x - off < end
+            x, off, mass = x[left], off[left], mass[left]
+            if len(x) == 0:
+                continue
             both = part(np.concatenate((x + off, x - off)))
             assert both is not None
             slack = others.slack + (len(x) + 16) * UNIT
             lower += ways * float(mass @ both[0][: len(x)]) * (1 - slack)
-            upper += ways * (float(mass @ both[1][len(x) :]) + float(others.mass[~keep].sum())) * (1 + slack)
+            upper += ways * float(mass @ both[1][len(x) :]) * (1 + slack)
         return Bounds(max(0.0, lower), upper + 1e-290)
 
     def least_epsilon(self, delta: float, largest: float) -> float:
