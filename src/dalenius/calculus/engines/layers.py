@@ -52,11 +52,11 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Cuts, Pair, Part, Terms
 
-RATIO = 5.0
-"""Levels fall by this factor."""
+RATIO, CLOSE = 5.0, 3.0
+"""Levels fall by this factor; by the second one where brackets would be wide otherwise."""
 MOST_LEVELS = 12
-FAR = 7.0
-"""The first level is this many times as far from where most of the law is as epsilon is."""
+FAR, NEAR = 7.0, 4.0
+"""The first level is this many times as far from where most of the law is as epsilon is; with close levels NEAR."""
 ASIDE = 10.0
 """Two decades of moments begin so far left of a rate that is known."""
 NEVER = 1e-45
@@ -154,11 +154,16 @@ class Layers:
         # Atoms, and all that is close to them, do not decay: no layer is drawn among them that need not be.
         atoms = [pair.atomic for pair, _ in terms]
         self._has_atoms = all(isinstance(x, Atoms) and x.loss.tolist() == [0.0] for x in atoms)
-        self.keep, self.noisy, self.left = keep, noisy, MOST_FAILURES
+        self.keep, self.noisy, self.close, self.left = keep, noisy, False, MOST_FAILURES
         self._has_uncut = any(
             pair.cuts(1.0) is None and not isinstance(pair, GaussianPair) for pair, _ in terms
         )
         self._fit(epsilon)
+
+    @property
+    def ratio(self) -> float:
+        """By which levels fall."""
+        return CLOSE if self.close else RATIO
 
     def refit(self, epsilon: float, rate: float) -> None:
         """Cut anew, in the way that served last."""
@@ -285,7 +290,7 @@ class Layers:
             self.pieces = [*self._never(), self._rest(self._below(math.inf))]
             return
         most = max(end for end, cuts in zip(self.ends, self.cuts, strict=True) if cuts is not None)
-        first = low = min(FAR * self.target, most)
+        first = low = min((NEAR if self.close else FAR) * self.target, most)
         self.pieces = [self._top(low)]
         estimate = math.nan
         for _ in range(MOST_LEVELS):
@@ -316,9 +321,9 @@ class Layers:
                 if beside.draws(epsilon, guess, estimate):
                     rest, self._is_apart = beside, True
                     break
-            self.pieces.append(self._layer(low / RATIO, low))
+            self.pieces.append(self._layer(low / self.ratio, low))
             estimate = max(estimate, self.pieces[-1].look(epsilon))
-            low /= RATIO
+            low /= self.ratio
         else:  # `rest` is still what lies below the level before, which holds the last layer, too
             rest = self._rest(self._below(low))
             guess = rest.look(epsilon)
@@ -333,7 +338,7 @@ class Layers:
             if isinstance(self.pieces[0], Beyond):
                 self.pieces[0] = self._layer(first, math.inf)
             elif first < most:
-                high = min(RATIO**2 * first, most)
+                high = min(self.ratio**2 * first, most)
                 self.pieces[:1] = [self._top(high), self._layer(first, high)]
                 estimate = max(estimate, self.pieces[1].look(epsilon))
                 first = high
@@ -359,7 +364,7 @@ class Layers:
             return 0.0
         c = rest._saddle.c
         return sum(
-            n * cuts.crowd(min(level, end) / RATIO**2, min(level, end), c)
+            n * cuts.crowd(min(level, end) / self.ratio**2, min(level, end), c)
             for (_, n), cuts, end in zip(self.terms, self.cuts, self.ends, strict=True)
             if cuts is not None
         )
@@ -388,21 +393,23 @@ class Layers:
 
         What failed `MOST_FAILURES` times is not tried again.
         """
-        best = self.keep, self.noisy
+        best = self.keep, self.noisy, self.close
         ways = [(keep, False) for keep in ((self.keep, not self.keep) if self._could_keep else (self.keep,))]
         if self._has_uncut:
             ways.insert(1, (self.keep, True))
-        for keep, noisy in ways:
-            if (keep, noisy) != best:
-                self.keep, self.noisy = keep, noisy
+        for way in (
+            (*way, close) for close in ((self.close, True) if not self.close else (True,)) for way in ways
+        ):
+            if way != best:
+                self.keep, self.noisy, self.close = way
                 again = self._refitted(epsilon, bounds)
                 if again is not bounds:
-                    bounds, best = again, (keep, noisy)
+                    bounds, best = again, way
                 if self.is_narrow(bounds, epsilon):
                     return bounds
         self.left -= 1
-        if best != (self.keep, self.noisy):
-            self.keep, self.noisy = best
+        if best != (self.keep, self.noisy, self.close):
+            self.keep, self.noisy, self.close = best
             self._fit(epsilon)
             self._redrawn(epsilon)
         return bounds
