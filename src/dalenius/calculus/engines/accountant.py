@@ -682,6 +682,8 @@ def merged(terms: Terms) -> Terms:
 
     The same sum has the same terms, however it was put together.
     """
+    if len(terms) == 1:
+        return type(terms[0][0]).merge(terms)
     families: dict[type[Pair], list[tuple[Pair, int]]] = {}
     for pair, n in terms:
         families.setdefault(type(pair), []).append((pair, n))

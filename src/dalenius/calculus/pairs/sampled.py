@@ -37,7 +37,8 @@ class SampledPair(Pair):
 
     @property
     def infinite(self) -> float:  # type: ignore[override]
-        return 0.0 if self.added else float_up(Fraction(self.rate) * Fraction(self.base.infinite))
+        most = 0.0 if self.added else self.base.infinite
+        return float_up(Fraction(self.rate) * Fraction(most)) if most else 0.0
 
     @property
     def largest(self) -> float:
