@@ -372,7 +372,8 @@ def total(losses: Iterable[Loss]) -> Loss:
     if any(loss.adjacency is not first.adjacency for loss in listed):
         return sum(listed[1:], first)  # which says what cannot be added
     remove, add = (
-        tuple(term for loss in listed for term in getattr(loss, terms)) for terms in ("terms_remove", "terms_add")
+        tuple(term for loss in listed for term in getattr(loss, terms))
+        for terms in ("terms_remove", "terms_add")
     )
     return Loss(remove, add, first.adjacency, _joined(*listed))
 

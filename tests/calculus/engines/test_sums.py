@@ -186,7 +186,7 @@ def test_a_line_that_cannot_be_drawn_is_not_tried_for_ever(monkeypatch: pytest.M
     for k in range(12):
         found.centre = math.nan
         found.delta(1e-3 * (1 + k / 1000))
-    assert len(tries) <= 12 + 4 * MOST_FAILURES
+    assert len(tries) <= 12 + 6 * MOST_FAILURES  # three ways, with levels far apart and close
 
 
 @pytest.mark.parametrize("keep", [False, True])

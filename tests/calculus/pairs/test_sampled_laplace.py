@@ -10,7 +10,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.calculus.engines.accountant import Sum
-from dalenius.calculus.engines.few_continuous import FewContinuous, Shown
+from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.pair import Pair
 from dalenius.calculus.pairs.sampled_laplace import SampledLaplacePair
@@ -176,7 +176,7 @@ def test_planted_errors_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
             if change == 0:  # outcomes with one continuous part are forgotten
                 few.shown = few.shown[1:]
             elif change == 1:  # those with two are counted as if the steps were ordered
-                few.shown = (few.shown[0], Shown(few.shown[1].part, 2.0, few.shown[1].others))
+                few.shown = (few.shown[0], few.shown[1]._replace(ways=2.0))
             else:  # an atom is heavier than it should be
                 few.atoms.mass = few.atoms.mass * (1 + 1e-4)
             return few
