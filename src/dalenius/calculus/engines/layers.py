@@ -373,10 +373,11 @@ class Layers:
         """Certified bounds on D(epsilon)."""
         if math.isfinite(self.centre):
             bounds = self._sum(epsilon)
-            slopes = [piece.line.c for piece in self.pieces if piece.line is not None]
-            near = abs(epsilon - self.centre) * max(slopes, default=0.0) < 2.0
-            most = 2 * LOOSER if self.noisy else 1e-5
-            allowed = max(GOOD, min(2 * self.width, most)) if near else GOOD
+            if bounds.upper - bounds.lower <= GOOD * bounds.lower:
+                return bounds
+            # The pieces that count: those that hardly add to delta may fall much faster.
+            near = abs(epsilon - self.centre) * self._slope(epsilon) < 2.0
+            allowed = min(2 * self.width, 2 * LOOSER if self.noisy else 1e-5) if near else GOOD
             if bounds.upper - bounds.lower <= allowed * bounds.lower:
                 return bounds
         bounds = self._redrawn(epsilon)
