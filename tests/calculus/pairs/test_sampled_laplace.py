@@ -188,6 +188,22 @@ def test_planted_errors_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not closes(pair, 2, epsilon, truth)
 
 
+def test_what_many_parts_add_is_bounded_by_the_moment_of_another_epsilon() -> None:
+    terms = ((LaplacePair(1.0).sampled(0.05, False), 3),)
+    largest = 3 * terms[0][0].largest
+    few, again = FewContinuous.of(terms), FewContinuous.of(terms)
+    assert few is not None
+    assert again is not None
+    assert again.more_again(0.9 * largest) == 1.0
+    again.more(0.999 * largest, largest)
+    for share in (0.99, 0.998, 0.9995):
+        best = few.more(share * largest, largest)
+        assert best <= again.more_again(share * largest) * (1 + 1e-12)
+        # Outcomes with three continuous parts are all that is not counted.
+        whole, counted = nested(terms[0][0], 3, share * largest), few.delta(share * largest)
+        assert whole <= (counted.upper + again.more_again(share * largest)) * (1 + 1e-9)
+
+
 def test_the_renyi_bound_is_above_and_close() -> None:
     orders = np.array([0.5, 3.0, 40.0, 1e3])
     for e, rate in ((1.0, 0.01), (3.3, 1e-4), (0.02, 0.9)):
