@@ -366,16 +366,25 @@ def total(losses: Iterable[Loss]) -> Loss:
     if not isinstance(losses, Iterable):
         raise InvalidParameter(f"total() was given {checks.shown(losses)}; it takes a list of losses.")
     listed = [checked(loss, "total") for loss in losses]
-    return sum(listed[1:], listed[0]) if listed else Loss.zero()
+    if not listed:
+        return Loss.zero()
+    first = listed[0]
+    if any(loss.adjacency is not first.adjacency for loss in listed):
+        return sum(listed[1:], first)  # which says what cannot be added
+    remove, add = (
+        tuple(term for loss in listed for term in getattr(loss, terms))
+        for terms in ("terms_remove", "terms_add")
+    )
+    return Loss(remove, add, first.adjacency, _joined(*listed))
 
 
 def _times(terms: Terms, n: int) -> Terms:
     return tuple((pair, k * n) for pair, k in terms)
 
 
-def _joined(a: Loss, b: Loss) -> str:
-    parts = [x.expression for x in (a, b) if x.terms_remove or x.terms_add]
-    return " + ".join(parts) if parts else a.expression
+def _joined(*losses: Loss) -> str:
+    parts = [x.expression for x in losses if x.terms_remove or x.terms_add]
+    return " + ".join(parts) if parts else losses[0].expression
 
 
 def _outside(text: str) -> str:

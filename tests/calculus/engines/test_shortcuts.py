@@ -44,13 +44,28 @@ def test_a_roof_is_an_upper_bound_wherever_it_stands(name: str, tilt: float, per
     like.c *= tilt
     like.period *= period
     like.step /= period
-    roof = Roof(other.terms, like, epsilon, math.log(delta))
     truth = loss.add.delta(epsilon)
+    roof = Roof(other.terms, like, epsilon, math.log(truth.upper))
+    assert roof.at_once is None
     assert roof.delta(epsilon).upper >= truth.lower
     if tilt == period == 1.0:
         assert roof.delta(epsilon).upper <= truth.upper * (1 + 1e-9) + 1e-10 * delta
     if period < 0.5:  # what a short period adds is seen, so that one which forgets to add would be
         assert roof.delta(epsilon).upper > truth.upper
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("tilt", [0.6, 1.0, 1.3])
+def test_a_roof_without_a_line_is_an_upper_bound(name: str, tilt: float) -> None:
+    loss = RUNS[name]
+    epsilon = loss.remove.epsilon(1e-8).upper
+    other = loss.add.upper
+    assert other is not None
+    like = Contour(other.moments, other.moments.saddle(epsilon))
+    like.c *= tilt
+    roof = Roof(other.terms, like, epsilon, 0.0)
+    assert roof.at_once is not None
+    assert loss.add.delta(epsilon).lower <= roof.delta(epsilon).upper <= 1.0
 
 
 def test_directions_by_the_shortcut_and_one_by_one_agree() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.calculus.engines.accountant import Sum
-from dalenius.calculus.engines.few_continuous import FewContinuous, Shown
+from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.pair import Pair
 from dalenius.calculus.pairs.sampled_laplace import SampledLaplacePair
@@ -176,7 +176,7 @@ def test_planted_errors_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
             if change == 0:  # outcomes with one continuous part are forgotten
                 few.shown = few.shown[1:]
             elif change == 1:  # those with two are counted as if the steps were ordered
-                few.shown = (few.shown[0], Shown(few.shown[1].part, 2.0, few.shown[1].others))
+                few.shown = (few.shown[0], few.shown[1]._replace(ways=2.0))
             else:  # an atom is heavier than it should be
                 few.atoms.mass = few.atoms.mass * (1 + 1e-4)
             return few
@@ -186,6 +186,22 @@ def test_planted_errors_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     for change in range(3):
         planted(change)
         assert not closes(pair, 2, epsilon, truth)
+
+
+def test_what_many_parts_add_is_bounded_by_the_moment_of_another_epsilon() -> None:
+    terms = ((LaplacePair(1.0).sampled(0.05, False), 3),)
+    largest = 3 * terms[0][0].largest
+    few, again = FewContinuous.of(terms), FewContinuous.of(terms)
+    assert few is not None
+    assert again is not None
+    assert again.more_again(0.9 * largest) == 1.0
+    again.more(0.999 * largest, largest)
+    for share in (0.99, 0.998, 0.9995):
+        best = few.more(share * largest, largest)
+        assert best <= again.more_again(share * largest) * (1 + 1e-12)
+        # Outcomes with three continuous parts are all that is not counted.
+        whole, counted = nested(terms[0][0], 3, share * largest), few.delta(share * largest)
+        assert whole <= (counted.upper + again.more_again(share * largest)) * (1 + 1e-9)
 
 
 def test_the_renyi_bound_is_above_and_close() -> None:

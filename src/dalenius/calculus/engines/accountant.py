@@ -66,6 +66,8 @@ NEAR_THE_END = 1e-9
 """Share of delta that outcomes with many continuous parts may have to be bounded and not computed."""
 AT_THE_END = 1e-12
 """An epsilon nearer than this to the largest loss is found by halving."""
+END = 1e-3
+"""Nearer than this to the largest loss, relatively, it is looked at alone first."""
 CLOSE, MOST_BOUNDED = 1e-9, 1e-4
 """More of it where that moves epsilon by no more than CLOSE of itself."""
 
@@ -190,6 +192,9 @@ class Sum:
         """Roughly the epsilon at which delta is exp(log_delta), and -d log delta / d epsilon there."""
         if self.largest == -math.inf or self.infinite > 0.999:  # nothing finite to look at
             return 1.0, 1.0
+        at_the_end = self._guess_at_the_end(log_delta)
+        if at_the_end is not None:
+            return at_the_end
         if not self._is_closed:  # its moments are not needed, and far out they may take long
             self._rate = self._rate or normal_rate(self.terms, log_delta)
         if not far_jumps.are_far(self.terms, self._rate):
@@ -215,6 +220,17 @@ class Sum:
             return floor, 1 / max(self.largest - floor, 1e-300)
         self._rate = c
         return min(epsilon, self.largest), c
+
+    def _guess_at_the_end(self, log_delta: float) -> tuple[float, float] | None:
+        """`guess` where the largest loss alone makes up nearly all of delta."""
+        if self.few is None or self.largest == math.inf or self._is_closed:
+            return None
+        floor = self.few.least_epsilon(math.exp(log_delta), self.largest)
+        away = self.largest - floor
+        if not 0.0 < away < END * self.largest or self.few.delta(floor).upper > 2 * math.exp(log_delta):
+            return None
+        self._rate = 1 / away
+        return floor, self._rate
 
     def _tamed(self, guess: tuple[float, float]) -> tuple[float, float]:
         """A guess of `layers`, taken."""
@@ -305,14 +321,15 @@ class Sum:
         """Bounds that need no line, where outcomes with many continuous parts hardly reach beyond epsilon."""
         if self.few is None or self.largest - epsilon >= self._not_near:
             return None
-        more = self.few.more(epsilon, self.largest)
-        few = self.few.delta(epsilon) if more < 1.0 else None
         # There log delta falls as fast as the largest loss is near, and a width of delta moves epsilon by little.
         worth = CLOSE * max(epsilon, 1e-3) / (self.largest - epsilon)
-        if few is None or more > max(NEAR_THE_END, min(worth, MOST_BOUNDED)) * few.lower:
-            self._not_near = self.largest - epsilon
-            return None
-        return Bounds(few.lower, min(1.0, few.upper + more))
+        share = max(NEAR_THE_END, min(worth, MOST_BOUNDED))
+        for look in (self.few.more_again, partial(self.few.more, largest=self.largest)):
+            more = look(epsilon)
+            if more < 1.0 and more <= share * (few := self.few.delta(epsilon)).lower:
+                return Bounds(few.lower, min(1.0, few.upper + more))
+        self._not_near = self.largest - epsilon
+        return None
 
     def finite(self, epsilon: float) -> Bounds | None:
         """D(epsilon) of finite losses that may have total mass below 1."""
@@ -571,10 +588,11 @@ class Direction:
         if engine == "auto" and self.upper is not None:
             other = beside.upper if beside is not None else None
             rate = other.rate if other is not None else 0.0
-            if rate > 0.0 and self.upper.chernoff_near(epsilon, rate) <= delta:
-                return True
             like = other.last_line if other is not None else None
-            if like is not None and self.upper.roof(epsilon, delta, like) <= delta:
+            if like is not None:
+                if self.upper.roof(epsilon, delta, like) <= delta:
+                    return True
+            elif rate > 0.0 and self.upper.chernoff_near(epsilon, rate) <= delta:
                 return True
             if self.upper.chernoff(epsilon, rate) <= delta:
                 return True
@@ -699,6 +717,8 @@ def merged(terms: Terms) -> Terms:
 
     The same sum has the same terms, however it was put together.
     """
+    if len(terms) == 1:
+        return type(terms[0][0]).merge(terms)
     families: dict[type[Pair], list[tuple[Pair, int]]] = {}
     for pair, n in terms:
         families.setdefault(type(pair), []).append((pair, n))

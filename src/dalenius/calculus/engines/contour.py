@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalenius.calculus.engines.saddle import Moments, Saddle
+from dalenius.calculus.engines.saddle import Moments, Saddle, above
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Complexes, Pair, Reals, Terms, Tilted
 
 TOLERANCE = 1e-12
@@ -78,6 +78,8 @@ class Contour:
     last_once = False
     _flat: Complexes | None = None
     """1 / (s (s+1)) / T on the line."""
+    _weighted: tuple[Complexes, float, float] | None = None
+    """Values times weights and all of the kernel but phases; their slack, and what it grows by with |epsilon|."""
     atoms: Terms | None = None
     """Atomic parts of the terms, when every term has one: their product does not decay along the line.
 
@@ -130,6 +132,8 @@ class Contour:
 
     def _fades(self, saddle: Saddle, atoms: float) -> bool:
         """Whether the product of the atomic parts, which stays, is small enough to cut the line with it on."""
+        if atoms == -math.inf:
+            return True
         tolerance, nodes = TIERS[-1]
         step = 2 * math.pi / least_period(saddle)
         log_share = saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon)
@@ -300,6 +304,7 @@ class Contour:
 
     def _keep(self, t: Reals, values: Complexes, reach: Reals, error: Reals) -> None:
         """The nodes of the sum, their values on the scale exp(exponent), and their errors."""
+        self._weighted = None
         # Nodes too small to matter are left out of the sum; |kernel| is largest at t = 0.
         keep = reach + error > NEGLIGIBLE
         keep[0] = True
@@ -317,8 +322,21 @@ class Contour:
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
-        low, high = self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation)
+        low, high = self._trapezoid(epsilon)
         return Bounds(max(0.0, low - self.aliases.at(epsilon)), min(1.0, high))
+
+    def _trapezoid(self, epsilon: float) -> Bounds:
+        """As `_sum` with the kernel of this class, of which only phases depend on epsilon: the rest is kept."""
+        if self._weighted is None:
+            flat = 1 / (self.s * (self.s + 1)) / self.period
+            size = self.weight * np.abs(flat)
+            fixed = float(np.sum(size * (self.error + UNIT * (16.0 + len(self.t)) * self.reach)))
+            turning = float(np.sum(size * (4 * UNIT * self.turning) * self.reach))
+            fixed += self.truncation + self.dropped * float(np.abs(flat[0]))
+            self._weighted = self.weight * self.values * flat, fixed, turning
+        weighted, fixed, turning = self._weighted
+        value = float((weighted * np.exp((-1j * epsilon) * self.t)).real.sum())
+        return self._scaled(value, fixed + abs(epsilon) * turning, -self.c * epsilon)
 
     def _sum(
         self, epsilon: float, kernel: Complexes, exponent: float, off: Reals, truncation: float
@@ -330,6 +348,10 @@ class Contour:
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
         slack = float(np.sum(size * (self.error + UNIT * phases * self.reach) + weight * off * self.reach))
         slack += truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
+        return self._scaled(value, slack, exponent)
+
+    def _scaled(self, value: float, slack: float, exponent: float) -> Bounds:
+        """A sum that is off by `slack`, on the scale of exp(exponent) times that of the values."""
         # Near the largest loss the exponents may be so large that their roundings are no longer small.
         rounding = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
         if not (math.isfinite(value + slack) and rounding < MOST_ROUNDING):  # nothing is known
@@ -344,8 +366,11 @@ class Contour:
 class Roof(Contour):
     """A line drawn like that of another sum: an upper bound, however badly it is placed.
 
-    The full trapezoid sum is one for every c and every period; nothing is known of what it adds.
+    The full trapezoid sum is one for every c and every period; nothing is known of what it adds. Where Chernoff's bound
+    at c is as small as it should be, there is no line.
     """
+
+    at_once: float | None = None
 
     def __init__(self, terms: Terms, like: Contour, epsilon: float, log_delta: float) -> None:
         self.terms, self.c, self.tiers, self.period, self.step = (
@@ -358,6 +383,11 @@ class Roof(Contour):
         c = np.array([self.c])
         log_mgf = sum(n * float(pair.log_mgf(c)[0]) for pair, n in terms)
         self.feasible = math.isfinite(log_mgf)
+        if self.feasible:
+            bound = float((above(terms, np.array([log_mgf])) + log_peak(c))[0]) - self.c * epsilon
+            if bound < log_delta - 1e-6:  # beside which no rounding counts
+                self.at_once = exp_up(bound)
+                return
         reach = math.inf
         if self.feasible:
             reach, self.truncation = self._cut(log_delta - (log_mgf - self.c * epsilon))
@@ -366,11 +396,11 @@ class Roof(Contour):
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
 
     def delta(self, epsilon: float) -> Bounds:
+        if self.at_once is not None:
+            return Bounds(0.0, self.at_once)
         if not self.feasible:
             return Bounds(0.0, 1.0)
-        return Bounds(
-            0.0, min(1.0, self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation).upper)
-        )
+        return Bounds(0.0, min(1.0, self._trapezoid(epsilon).upper))
 
 
 class Aliases(NamedTuple):
@@ -410,14 +440,27 @@ def chernoff(saddle: Saddle) -> Reals:
 
 def least_period(saddle: Saddle, tolerance: float = TOLERANCE) -> float:
     """The least T whose aliases on the line through c are below `tolerance` of delta on both sides."""
-    s, c = saddle.s, saddle.c
-    room = -saddle.log_delta - math.log(tolerance) + math.log(2)
-    excess = np.maximum(chernoff(saddle) - s * saddle.epsilon + room, 1.0)
+    return period_at(saddle, alias_excess(saddle, tolerance), saddle.c, tolerance)
+
+
+def alias_excess(saddle: Saddle, tolerance: float = TOLERANCE) -> Reals:
+    """By how much the logarithms of Chernoff's bounds are above `tolerance` of delta; 1 at least."""
+    height = chernoff(saddle) - saddle.s * saddle.epsilon
+    return np.asarray(np.maximum(height + _room(saddle, tolerance), 1.0))
+
+
+def _room(saddle: Saddle, tolerance: float) -> float:
+    return -saddle.log_delta - math.log(tolerance) + math.log(2)
+
+
+def period_at(saddle: Saddle, excess: Reals, c: float, tolerance: float = TOLERANCE) -> float:
+    """`least_period` on the line through another place, with what `alias_excess` says."""
+    s = saddle.s
     with np.errstate(divide="ignore"):
         periods = excess / (s - c)
     left, right = -periods[s < 0.999 * c], periods[s > 1.001 * c]
     return max(
-        min(room / c, float(left.min(initial=math.inf))),
+        min(_room(saddle, tolerance) / c, float(left.min(initial=math.inf))),
         float(right.min(initial=math.inf)) if len(right) else 0.0,
     )
 

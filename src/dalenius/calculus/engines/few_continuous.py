@@ -8,7 +8,7 @@ one C among them are a mixture, over the sums of the other atoms, of one continu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ class Shown(NamedTuple):
     part: Callable[[Reals], tuple[Reals, Reals] | None]
     ways: float
     others: Atoms
+    end: float
+    """No loss of these parts is larger."""
 
 
 class FewContinuous:
@@ -38,6 +40,8 @@ class FewContinuous:
     def __init__(self, terms: Terms, atoms: Atoms, shown: tuple[Shown, ...], most: int) -> None:
         self.terms, self.atoms, self.shown, self.most = terms, atoms, shown, most
         self._last: tuple[float, Bounds] | None = None
+        self._chernoff = math.inf, 0.0
+        """Of `more`: a bound is exp(offset - s epsilon)."""
 
     @classmethod
     def of(cls, terms: Terms) -> FewContinuous | None:
@@ -57,12 +61,13 @@ class FewContinuous:
             others = _without(parts, k, 1)
             if others is None:
                 return None
-            shown.append(Shown(pair.continuous_delta, float(n), others))
+            shown.append(Shown(pair.continuous_delta, float(n), others, pair.largest))
             if len(terms) == 1 and pair.counts_two:
                 most = 2
                 others = _without(parts, 0, 2) if n > 1 else None
                 if others is not None:
-                    shown.append(Shown(pair.two_continuous_delta, n * (n - 1) / 2, others))
+                    end = 2 * pair.largest
+                    shown.append(Shown(pair.two_continuous_delta, n * (n - 1) / 2, others, end))
         return cls(terms, atoms, tuple(shown), most)
 
     def delta(self, epsilon: float) -> Bounds:
@@ -73,23 +78,34 @@ class FewContinuous:
 
     def _delta(self, epsilon: float) -> Bounds:
         lower, upper = self.atoms.delta(epsilon)
-        for part, ways, others in self.shown:
+        for part, ways, others, end in self.shown:
             keep = others.mass * ways > UNSEEN * lower / len(others.mass)
+            unseen = float(others.mass[~keep].sum())
+            upper += ways * unseen * (1 + others.slack + (len(others.mass) + 16) * UNIT)
             loss, mass = others.loss[keep], others.mass[keep]
             x = epsilon - loss
             # Each part falls with x: the losses are off by `blur`, the difference by a rounding.
             off = others.blur + 2 * UNIT * (np.abs(loss) + np.abs(x))
+            left = x - off < end
+            x, off, mass = x[left], off[left], mass[left]
+            if len(x) == 0:
+                continue
             both = part(np.concatenate((x + off, x - off)))
             assert both is not None
             slack = others.slack + (len(x) + 16) * UNIT
             lower += ways * float(mass @ both[0][: len(x)]) * (1 - slack)
-            upper += ways * (float(mass @ both[1][len(x) :]) + float(others.mass[~keep].sum())) * (1 + slack)
+            upper += ways * float(mass @ both[1][len(x) :]) * (1 + slack)
         return Bounds(max(0.0, lower), upper + 1e-290)
 
     def least_epsilon(self, delta: float, largest: float) -> float:
         """An epsilon at which the largest atom alone has this delta; -inf when it never has."""
         top = float(self.atoms.mass[np.argmax(self.atoms.loss)])
         return largest + math.log1p(-delta / top) if delta < top else -math.inf
+
+    def more_again(self, epsilon: float) -> float:
+        """`more` with the s that was best for another epsilon: any serves. 1 where none is known."""
+        offset, s = self._chernoff
+        return exp_up(min(offset - s * epsilon, 0.0))
 
     def more(self, epsilon: float, largest: float) -> float:
         """A bound on what more continuous parts add to D(epsilon): Chernoff's, from the products themselves.
@@ -100,19 +116,22 @@ class FewContinuous:
         if self._shown_ratio(np.array([1.0 / (largest - epsilon)]))[0] > 0.5:
             return 1.0
         s = 10.0 ** np.arange(-1.0, 3.1, 0.25) / (largest - epsilon)
-        total, j = log_peak(s) - s * epsilon, self.most + 1
+        total, j, wholes = log_peak(s), self.most + 1, []
         for pair, n in self.terms:
             whole = pair.log_mgf(s)
+            wholes.append(whole)
             total += n * whole + n * (1e-12 + 64 * UNIT * np.abs(whole))
-        best = float(np.min(total + j * np.log(self._shown_ratio(s)) - math.lgamma(j + 1)))
-        return exp_up(min(best, 0.0))
+        offsets = total + j * np.log(self._shown_ratio(s, wholes)) - math.lgamma(j + 1)
+        best = int(np.argmin(offsets - s * epsilon))
+        self._chernoff = float(offsets[best]), float(s[best])
+        return self.more_again(epsilon)
 
-    def _shown_ratio(self, s: Reals) -> Reals:
-        """The sum of n C(s)/A(s), rounded up."""
+    def _shown_ratio(self, s: Reals, wholes: Sequence[Reals] = ()) -> Reals:
+        """The sum of n C(s)/A(s), rounded up; `wholes` are log M(s) of the terms, if known."""
         ratio = np.full(len(s), 1e-300)
-        for pair, n in self.terms:
+        for k, (pair, n) in enumerate(self.terms):
             if pair.as_atoms is None and pair.atomic is not None:
-                whole = pair.log_mgf(s)
+                whole = wholes[k] if wholes else pair.log_mgf(s)
                 beside = np.expm1(np.maximum(whole - pair.atomic.log_mgf(s), 0.0))
                 ratio += n * (beside + 1e-12 + 64 * UNIT * np.abs(whole))
         return ratio

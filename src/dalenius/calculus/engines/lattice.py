@@ -19,7 +19,7 @@ from scipy.fft import next_fast_len
 
 from dalenius.calculus.engines.contour import Aliases, Contour, least_period
 from dalenius.calculus.engines.saddle import Moments, Saddle
-from dalenius.calculus.pairs.pair import UNIT, Complexes, Pair, Reals, Terms, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Terms, Tilted
 
 MOST_POINTS = 2**20
 
@@ -56,6 +56,9 @@ class LatticeLine(Contour):
 
     def _turning(self, t: Reals) -> Reals:
         return np.zeros_like(t)  # phases are whole turns of a lattice index, reduced exactly
+
+    def _trapezoid(self, epsilon: float) -> Bounds:
+        return self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation)
 
     def _kernel(self, s: Complexes, epsilon: float) -> tuple[Complexes, float, Reals]:
         """G(s) exp(-s (e - offset)) without its real exponent, and that exponent.

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dalenius.calculus.engines.contour import Contour, chernoff, exp_up, least_period, log_peak
+from dalenius.calculus.engines.contour import Contour, alias_excess, chernoff, exp_up, log_peak, period_at
 from dalenius.calculus.engines.layer_lines import LayerMoments
 from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.pair import Bounds, Reals
@@ -69,7 +69,7 @@ class Piece:
         line = self._draw(self.moments, saddle)
         if not line.feasible and isinstance(self.moments, LayerMoments):
             # Close to where K ends, panels cannot be bounded; a place further left serves nearly as well.
-            line = self._draw(self.moments, _at(saddle, LOWER))
+            line = self._draw(self.moments, _at(saddle, _near(saddle, LOWER)))
         if line.feasible:
             self.line = line
         return self.line is not None  # one drawn for another delta still holds
@@ -105,25 +105,29 @@ class Beyond(Piece):
 
 def _moved(saddle: Saddle) -> Saddle:
     """The saddle, or a place to its left with a shorter period, where K climbs a wall right of it."""
-    least = least_period(saddle)
-    best = saddle
+    excess = alias_excess(saddle)
+    least, best = period_at(saddle, excess, saddle.c), -1
     height = saddle.log_mgf - saddle.c * saddle.epsilon - math.log(saddle.c) - math.log1p(saddle.c)
-    for other in (_at(saddle, share) for share in (0.75, 0.5, 0.35)):
-        c = other.c
+    for j in (_near(saddle, share) for share in (0.75, 0.5, 0.35)):
+        c = float(saddle.s[j])
         if not 0.2 * saddle.c < c < 0.9 * saddle.c:
             continue
-        period = least_period(other)
+        period = period_at(saddle, excess, c)
         if (
             period < 0.5 * least
-            and other.log_mgf - c * saddle.epsilon - math.log(c) - math.log1p(c) < height + 4.0
+            and float(saddle.k[j]) - c * saddle.epsilon - math.log(c) - math.log1p(c) < height + 4.0
         ):
-            least, best = period, other
-    return best
+            least, best = period, j
+    return saddle if best < 0 else _at(saddle, best)
 
 
-def _at(saddle: Saddle, share: float) -> Saddle:
-    """The saddle moved to a place near this share of it where K is known."""
-    j = int(np.argmin(np.abs(saddle.s - share * saddle.c)))
+def _near(saddle: Saddle, share: float) -> int:
+    """Which of the places where K is known is near this share of the saddle."""
+    return int(np.argmin(np.abs(saddle.s - share * saddle.c)))
+
+
+def _at(saddle: Saddle, j: int) -> Saddle:
+    """The saddle moved to a place where K is known."""
     c = float(saddle.s[j])
     keep = np.abs(saddle.s - c) > 1e-4 * c
     return saddle._replace(c=c, log_mgf=float(saddle.k[j]), s=saddle.s[keep], k=saddle.k[keep])

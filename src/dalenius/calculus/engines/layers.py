@@ -52,11 +52,11 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Cuts, Pair, Part, Terms
 
-RATIO = 3.0
-"""Levels fall by this factor."""
+RATIO, CLOSE = 5.0, 3.0
+"""Levels fall by this factor; by the second one where brackets would be wide otherwise."""
 MOST_LEVELS = 12
-FAR = 4.0
-"""The first level is this many times as far from where most of the law is as epsilon is."""
+FAR, NEAR = 7.0, 4.0
+"""The first level is this many times as far from where most of the law is as epsilon is; with close levels NEAR."""
 ASIDE = 10.0
 """Two decades of moments begin so far left of a rate that is known."""
 NEVER = 1e-45
@@ -71,10 +71,16 @@ CALM = 1.0
 """Where a tilt lifts jumps by less than exp of this, they are as rare as without it."""
 LIFTED = 5.0
 """Of that exponent where a line for all that is below a level is worth a try."""
+LITTLE_LIFTED = 3.0
+"""Of that exponent where jumps up to a level are hardly more likely than without a tilt: the line is that of a sum of
+many small steps, or it is found out at once that it is not.
+"""
 HOPELESS = math.log(0.1)
 """A piece without a line that may be this share of delta, as a logarithm: no line of another piece is of use then."""
 MOST_FAILURES = 2
 """So often all ways to cut are tried where none of them is narrow."""
+UNSHIFTED = 0.01
+"""A shift of the mean by less than this share of a distance leaves the distance as it is."""
 MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
@@ -94,6 +100,8 @@ class OneSided:
     @classmethod
     def of(cls, parts: tuple[tuple[Part | Pair, int], ...], epsilon: float) -> OneSided | None:
         """None where it lies below epsilon in the mean."""
+        if epsilon >= 0.0 and all(_is_low(part) for part, _ in parts):
+            return None  # without a look at the masses, which take long
         log_ratio = sum(n * part.mass()[1] for part, n in parts if isinstance(part, Part))
         return cls(parts, epsilon) if epsilon + log_ratio < 0.0 else None
 
@@ -146,11 +154,16 @@ class Layers:
         # Atoms, and all that is close to them, do not decay: no layer is drawn among them that need not be.
         atoms = [pair.atomic for pair, _ in terms]
         self._has_atoms = all(isinstance(x, Atoms) and x.loss.tolist() == [0.0] for x in atoms)
-        self.keep, self.noisy, self.left = keep, noisy, MOST_FAILURES
+        self.keep, self.noisy, self.close, self.left = keep, noisy, False, MOST_FAILURES
         self._has_uncut = any(
             pair.cuts(1.0) is None and not isinstance(pair, GaussianPair) for pair, _ in terms
         )
         self._fit(epsilon)
+
+    @property
+    def ratio(self) -> float:
+        """By which levels fall."""
+        return CLOSE if self.close else RATIO
 
     def refit(self, epsilon: float, rate: float) -> None:
         """Cut anew, in the way that served last."""
@@ -220,7 +233,10 @@ class Layers:
         for pair, n in cut:
             cuts = pair.cuts(distance)
             assert cuts is not None
-            mean += n * cuts.below(distance).mean()
+            below = cuts.below(distance)
+            # The mean of a low part is not above 0, and what it lacks for that is at most about the mass beyond.
+            if not (below.is_low and n * math.exp(cuts.log_beyond(distance)) < UNSHIFTED * distance):
+                mean += n * below.mean()
         away = abs(epsilon - mean) if math.isfinite(mean) else distance
         return max(away, 1e-3 * distance)
 
@@ -273,8 +289,8 @@ class Layers:
         if all(cuts is None for cuts in self.cuts):
             self.pieces = [*self._never(), self._rest(self._below(math.inf))]
             return
-        most = max(cuts.highest(NEVER) for cuts in self.cuts if cuts is not None)
-        first = low = min(FAR * self.target, most)
+        most = max(end for end, cuts in zip(self.ends, self.cuts, strict=True) if cuts is not None)
+        first = low = min((NEAR if self.close else FAR) * self.target, most)
         self.pieces = [self._top(low)]
         estimate = math.nan
         for _ in range(MOST_LEVELS):
@@ -293,7 +309,7 @@ class Layers:
             if bounds.upper - bounds.lower < SURE * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
                 break
-            decays = self._has_atoms or self._keeps or self._jumps(low, rest) > MANY
+            decays = self._has_atoms or self._keeps or self._is_calm(low, rest)
             if self.noisy:
                 decays = rest._saddle is not None and rest._saddle.c * low < LIFTED
             worth = REFIT if rest._saddle is None else self._worth(epsilon, rest._saddle.c)
@@ -305,9 +321,9 @@ class Layers:
                 if beside.draws(epsilon, guess, estimate):
                     rest, self._is_apart = beside, True
                     break
-            self.pieces.append(self._layer(low / RATIO, low))
+            self.pieces.append(self._layer(low / self.ratio, low))
             estimate = max(estimate, self.pieces[-1].look(epsilon))
-            low /= RATIO
+            low /= self.ratio
         else:  # `rest` is still what lies below the level before, which holds the last layer, too
             rest = self._rest(self._below(low))
             guess = rest.look(epsilon)
@@ -322,7 +338,7 @@ class Layers:
             if isinstance(self.pieces[0], Beyond):
                 self.pieces[0] = self._layer(first, math.inf)
             elif first < most:
-                high = min(RATIO**2 * first, most)
+                high = min(self.ratio**2 * first, most)
                 self.pieces[:1] = [self._top(high), self._layer(first, high)]
                 estimate = max(estimate, self.pieces[1].look(epsilon))
                 first = high
@@ -336,13 +352,19 @@ class Layers:
                 if not isinstance(piece, Beyond) and isinstance(piece.moments, LayerMoments):
                     piece.moments.apart = atoms
 
+    def _is_calm(self, level: float, rest: Piece) -> bool:
+        """Whether what lies below the level may well decay by itself."""
+        if rest._saddle is None:
+            return False
+        return rest._saddle.c * level < LITTLE_LIFTED or self._jumps(level, rest) > MANY
+
     def _jumps(self, level: float, rest: Piece) -> float:
         """How many steps are expected not far below the level, tilted for epsilon."""
         if rest._saddle is None:
             return 0.0
         c = rest._saddle.c
         return sum(
-            n * cuts.crowd(min(level, end) / RATIO**2, min(level, end), c)
+            n * cuts.crowd(min(level, end) / self.ratio**2, min(level, end), c)
             for (_, n), cuts, end in zip(self.terms, self.cuts, self.ends, strict=True)
             if cuts is not None
         )
@@ -351,10 +373,11 @@ class Layers:
         """Certified bounds on D(epsilon)."""
         if math.isfinite(self.centre):
             bounds = self._sum(epsilon)
-            slopes = [piece.line.c for piece in self.pieces if piece.line is not None]
-            near = abs(epsilon - self.centre) * max(slopes, default=0.0) < 2.0
-            most = 2 * LOOSER if self.noisy else 1e-5
-            allowed = max(GOOD, min(2 * self.width, most)) if near else GOOD
+            if bounds.upper - bounds.lower <= GOOD * bounds.lower:
+                return bounds
+            # The pieces that count: those that hardly add to delta may fall much faster.
+            near = abs(epsilon - self.centre) * self._slope(epsilon) < 2.0
+            allowed = min(2 * self.width, 2 * LOOSER if self.noisy else 1e-5) if near else GOOD
             if bounds.upper - bounds.lower <= allowed * bounds.lower:
                 return bounds
         bounds = self._redrawn(epsilon)
@@ -371,21 +394,23 @@ class Layers:
 
         What failed `MOST_FAILURES` times is not tried again.
         """
-        best = self.keep, self.noisy
+        best = self.keep, self.noisy, self.close
         ways = [(keep, False) for keep in ((self.keep, not self.keep) if self._could_keep else (self.keep,))]
         if self._has_uncut:
             ways.insert(1, (self.keep, True))
-        for keep, noisy in ways:
-            if (keep, noisy) != best:
-                self.keep, self.noisy = keep, noisy
+        for way in (
+            (*way, close) for close in ((self.close, True) if not self.close else (True,)) for way in ways
+        ):
+            if way != best:
+                self.keep, self.noisy, self.close = way
                 again = self._refitted(epsilon, bounds)
                 if again is not bounds:
-                    bounds, best = again, (keep, noisy)
+                    bounds, best = again, way
                 if self.is_narrow(bounds, epsilon):
                     return bounds
         self.left -= 1
-        if best != (self.keep, self.noisy):
-            self.keep, self.noisy = best
+        if best != (self.keep, self.noisy, self.close):
+            self.keep, self.noisy, self.close = best
             self._fit(epsilon)
             self._redrawn(epsilon)
         return bounds
@@ -455,6 +480,11 @@ class Layers:
         return Bounds(
             sum(p.lower for p in parts) * (1 - slack), min(1.0, sum(p.upper for p in parts) * (1 + slack))
         )
+
+
+def _is_low(part: Part | Pair) -> bool:
+    """Whether the Q-mass is surely no less than the P-mass, as that of a pair that is not cut is."""
+    return part.is_low if isinstance(part, Part) else True
 
 
 def _between(cuts: Cuts, low: float, high: float, end: float) -> Part | None:

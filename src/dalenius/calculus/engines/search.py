@@ -61,7 +61,7 @@ def crossings(
                 return None
             nearest = points[min(points, key=lambda y: abs(y - root))]
             left = SHARE * math.log(nearest.upper / nearest.lower) / slope
-            tolerance = 4 * UNIT * root + min(left, 1e-10 * root)
+            tolerance = 4 * UNIT * root + min(max(left, 1e-12 * root), 1e-10 * root)
             good = [
                 y
                 for y, delta in points.items()

@@ -459,6 +459,13 @@ def uniform_for(mu: float, rate: float, added: bool, c: float) -> Uniform:
     )
 
 
+MUCH_TO_LOOK_AT = 20_000
+"""Exponentials that `Law.on_cells` takes without a thought."""
+LIGHT, FIRST_CELLS = 1e-4, 6
+HARDLY = 1 / 80
+"""A level to this power is no bound worth having: that of many steps is then exp(-1/2)."""
+
+
 class Law(NamedTuple):
     """A discrete law whose transform is within `error` of M(c + i t)/M(c), for |t| up to some reach."""
 
@@ -489,8 +496,10 @@ class Law(NamedTuple):
             best = np.minimum(best, total - mass + mass * np.sqrt(np.clip(squared, 0.0, 1.0)))
         return np.asarray(best + self.error + 1e-14)
 
-    def on_cells(self, edges: Reals) -> Reals:
+    def on_cells(self, edges: Reals, useless: float = math.inf) -> Reals:
         """Bounds on |M|/M(c) between the edges: its value in the middle, and how fast it can move.
+
+        Where some of them are above `useless` and there are many to find, all may be 1 instead.
 
         Where cells are equally wide, up to rounding, so are the places where it is looked at.
         """
@@ -498,6 +507,18 @@ class Law(NamedTuple):
         # |sum w exp(i t (L - a))| moves by at most sum w |L - a| per unit of t, whatever a.
         pace = float(self.weights @ np.abs(self.loss - float(self.weights @ self.loss)))
         half = np.diff(edges) / 2
+        if len(middle) * len(self.loss) > MUCH_TO_LOOK_AT:
+            # Of many outcomes most weigh nothing beside what the bound moves by within a cell.
+            heavy = self.weights > LIGHT * pace * float(half.min()) / len(self.loss)
+            light = float(self.weights[~heavy].sum())
+            some = Law(self.loss[heavy], self.weights[heavy], self.error + light * (1 + 1e-9))
+            first = slice(None, None, -(-len(middle) // FIRST_CELLS))
+            if float(some._at_middles(middle[first], half[first], pace).min()) > useless:
+                return np.ones_like(middle)
+            return some._at_middles(middle, half, pace)
+        return self._at_middles(middle, half, pace)
+
+    def _at_middles(self, middle: Reals, half: Reals, pace: float) -> Reals:
         even = middle[0] + (middle[-1] - middle[0]) * np.arange(len(middle)) / max(len(middle) - 1, 1)
         if len(middle) > 8 and float(np.abs(even - middle).max()) < 1e-9 * float(half.max()):
             block = math.isqrt(len(middle))
@@ -603,5 +624,5 @@ def stepped(
     while grid[-1] < end:
         grid.append(min(grid[-1] + min(0.2 * grid[-1], finest), end))
     edges = np.array(grid)
-    values = np.concatenate(([1.0], values[:start], fine.on_cells(edges), [1.0]))
+    values = np.concatenate(([1.0], values[:start], fine.on_cells(edges, level**HARDLY), [1.0]))
     return np.concatenate(([0.0], breaks[:start], edges)), np.minimum(values * (1 + 1e-12), 1.0)

@@ -283,6 +283,11 @@ class MixturePart(Shifted):
         right += MARGIN if self.high is None else min(MARGIN, 9.5 * self.narrowest)
         return left - MARGIN, max(right, left + 1.0)
 
+    @property
+    def is_low(self) -> bool:
+        # As in `soft_cut`: D falls with x, and L grows.
+        return self.low is None and not self.cuts.added
+
     def mean(self) -> float:
         m = self.order(0.0)
         _, fixed, grown = self.grid_for(m, m)

@@ -95,6 +95,13 @@ class Part(ABC):
         """log of the P-mass of a part below a level, log of its Q-mass over its P-mass, and the error of both."""
         return 0.0, 0.0, math.inf
 
+    @property
+    def is_low(self) -> bool:
+        """Whether this surely is what is left when the largest losses are taken off, all of them to one side: then its
+        Q-mass is no less than its P-mass.
+        """
+        return False
+
     def mean(self) -> float:
         """Roughly the mean of L within a part below a level that most of the law is in."""
         return -self.mass()[1]

@@ -112,6 +112,10 @@ class RevealedPart(Part):
     def beside_atoms(self, c: float, t: Reals) -> Reals:
         return beside_atoms(self.log_weights, self.laws, c, t)
 
+    @property
+    def is_low(self) -> bool:
+        return all(isinstance(law, Part) and law.is_low for law in self.laws)
+
     def mean(self) -> float:
         return sum(
             math.exp(w) * law.mean()

@@ -37,7 +37,8 @@ class SampledPair(Pair):
 
     @property
     def infinite(self) -> float:  # type: ignore[override]
-        return 0.0 if self.added else float_up(Fraction(self.rate) * Fraction(self.base.infinite))
+        most = 0.0 if self.added else self.base.infinite
+        return float_up(Fraction(self.rate) * Fraction(most)) if most else 0.0
 
     @property
     def largest(self) -> float:
@@ -159,6 +160,8 @@ def before_sampling(edges: Reals, rate: float) -> Reals:
     """log(1 + (exp(e) - 1)/rate), the loss that sampling turns into e; -inf where there is none."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         y = np.expm1(edges) / rate
+        if y.size and y.max() < 1e18 and edges.min() > -0.5:  # as a rule
+            return np.asarray(np.log1p(np.maximum(y, -1.0)))
         room = np.maximum(np.exp(np.minimum(edges, 0.0)) - (1.0 - rate), 0.0) / rate  # 1 + y, for e < 0
         near = np.where(edges > -0.5, np.log1p(np.maximum(y, -1.0)), np.log(room))
         # log y without forming exp(e), and log(1 + y) - log y = 1/y.

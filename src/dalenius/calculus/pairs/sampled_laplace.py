@@ -70,7 +70,7 @@ class SampledLaplacePair(SampledPair):
         )
 
         def at(m: Reals) -> Reals:
-            inside = np.clip(m, -e, e)
+            inside = np.minimum(np.maximum(m, -e), e)
             if self.added:
                 inner = 0.5 * g * np.exp(x - e) * np.expm1((inside + e) / 2) ** 2
                 return np.where(m < e, inner, half * np.maximum(-np.expm1(x), 0.0))
@@ -246,9 +246,23 @@ def _above(
     return pieces
 
 
-@lru_cache(maxsize=256)
 def quadrature(e: float, rate: float, added: bool, c: float, reach: float) -> Rule | None:
-    """M(c + it) for |t| <= reach: the two atoms, and panels in between."""
+    """M(c + it) for |t| <= reach: the two atoms, and panels in between.
+
+    As long as phases turn little, one rule serves them all.
+    """
+    wide = mixture.log_mixture_at(e, rate) - mixture.log_mixture_at(-e, rate)
+    if wide > 1e-200 and reach * wide < LITTLE_TURN:
+        reach = LITTLE_TURN / wide
+    return _quadrature(e, rate, added, c, reach)
+
+
+LITTLE_TURN = 4.0
+"""Phases that turn by no more between the ends need no narrower panels."""
+
+
+@lru_cache(maxsize=256)
+def _quadrature(e: float, rate: float, added: bool, c: float, reach: float) -> Rule | None:
     order = -c if added else 1.0 + c
     inside = nodes_between(rate, order, (-e, e), reach)
     if inside is None:

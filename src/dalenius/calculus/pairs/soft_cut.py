@@ -123,6 +123,11 @@ class SoftPart(Shifted):
             )
         return -MOST_TILT / mu, most
 
+    @property
+    def is_low(self) -> bool:
+        # D falls with x, and so with L in the remove direction: E_P D = E_Q w D <= E_Q w E_Q D, for E_Q w = 1.
+        return self.low is None and not self.cuts.added
+
     def mass(self) -> tuple[float, float, float]:
         return self._mass
 

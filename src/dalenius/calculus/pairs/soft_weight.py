@@ -200,6 +200,8 @@ class Weighted(Part):
         finite = np.flatnonzero((orders <= most) & (orders >= least))
         if len(finite) == 0:
             return result
+        if len(s) == 1:
+            return self._log_mgf_at(float(orders[0]))
         finite = finite[np.argsort(orders[finite], kind="stable")]
         for block in [finite] if len(finite) < 80 else np.array_split(finite, len(finite) // 40):
             x, fixed, grown = self.grid_for(float(orders[block[0]]), float(orders[block[-1]]))
@@ -219,6 +221,19 @@ class Weighted(Part):
                 if len(far):
                     result[far] = self._narrow(orders[far], float(x[0]), float(x[-1]), float(x[1] - x[0]) / 4)
         return result
+
+    def _log_mgf_at(self, order: float) -> Reals:
+        """The same for one order."""
+        x, fixed, grown = self.grid_for(order, order)
+        if len(x) > MOST_CELLS:
+            return np.full(1, np.inf)
+        exponent, gap = fixed + order * grown, float(x[1] - x[0])
+        peak = int(exponent.argmax())
+        if self.high is not None and self.cuts.mu * (float(x[peak]) - self.high) > math.log(8.0):
+            return self._narrow(np.array([order]), float(x[0]), float(x[-1]), gap / 4)
+        top = float(exponent[peak])
+        total = float(np.exp(np.maximum(exponent - top, -700.0)).sum())
+        return np.array([top + math.log(total * gap) - 0.5 * math.log(2 * math.pi)])
 
     def _narrow(self, orders: Reals, start: float, end: float, gap: float) -> Reals:
         """The same with finer cells; inf where even these are too wide."""

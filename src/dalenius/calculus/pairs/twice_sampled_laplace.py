@@ -36,10 +36,10 @@ def two_continuous(
     middle, off_middle = _loss_before(total / 2, rate, e)
     top, _ = log_mixture(np.array([e]), rate)
     low, _ = _loss_before(total - float(top[0]), rate, e)
-    low = np.clip(low, -e, e)
-    end = np.clip(middle, low, e)
+    low = np.minimum(np.maximum(low, -e), e)
+    end = np.minimum(np.maximum(middle, low), e)
     # The square: P- and Q-masses beyond the middle, v = exp(-z/2) being uniform.
-    edge = np.clip(middle, -e, e)
+    edge = np.minimum(np.maximum(middle, -e), e)
     if added:
         mass = -0.5 * np.expm1(-(edge + e) / 2)
         grown = 0.5 * np.expm1((edge + e) / 2) * math.exp(-e)  # mean of exp(z)
