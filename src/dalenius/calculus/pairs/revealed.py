@@ -16,6 +16,9 @@ from dalenius.calculus.pairs import revealed_cuts
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Reals, Tilted
 
+STEEP = 1e12
+"""A tilt that lifts whatever jumps up."""
+
 
 @dataclass(frozen=True)
 class RevealedPair(Pair):
@@ -152,7 +155,13 @@ class RevealedPair(Pair):
         return self.pairs[int(np.argmax(self.weights))].anchor
 
     def cuts(self, level: float) -> Cuts | None:
-        each = tuple(pair.cuts(level) for pair in self.pairs)
+        """Those of laws that jump up, if there are any: of others, which jump down, no tilt makes a jump count."""
+        each = [pair.cuts(level) for pair in self.pairs]
         if all(one is None for one in each):
             return None
-        return revealed_cuts.RevealedCuts(self._log_weights, self.pairs, each)
+        whole = [
+            pair if one is None else one.whole() or pair for pair, one in zip(self.pairs, each, strict=True)
+        ]
+        if any(one is not None and one.jump(STEEP) > 0.0 for one in each):
+            each = [one if one is not None and one.jump(STEEP) > 0.0 else None for one in each]
+        return revealed_cuts.RevealedCuts(self._log_weights, tuple(whole), tuple(each))

@@ -129,7 +129,7 @@ class RevealedCuts(Cuts):
     """The cuts of each law; None of what is kept whole."""
 
     log_weights: tuple[float, ...]
-    pairs: tuple[Pair, ...]
+    laws: tuple[Part | Pair, ...]
     each: tuple[Cuts | None, ...]
 
     @property
@@ -138,7 +138,7 @@ class RevealedCuts(Cuts):
 
     def below(self, level: float) -> RevealedPart:
         laws = (
-            pair if one is None else one.below(level) for pair, one in zip(self.pairs, self.each, strict=True)
+            law if one is None else one.below(level) for law, one in zip(self.laws, self.each, strict=True)
         )
         return RevealedPart(self.log_weights, tuple(laws))
 
