@@ -6,7 +6,8 @@ Independent of the engines, in balls of 320 bits. With X > x wherever the loss L
 
 and of what tells which of several mixtures it is, D_2 is that of each pair of them, weighed. The integral is taken by
 Gauss and Legendre on panels on which neither X_1 nor the x of the second release moves further than the shifts allow,
-with two numbers of nodes, and both must agree to 50 digits, or the point is left out. Takes about ten minutes.
+with two numbers of nodes, and both must agree to 50 digits, or the point is left out; so are those whose epsilon takes
+seconds today. Takes a few minutes.
 
 Long runs have the bracket of the grid, where that takes no seconds.
 """
