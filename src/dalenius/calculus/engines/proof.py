@@ -39,8 +39,8 @@ def delta_bounds(terms: Sum, epsilon: float) -> Bounds:
 
 
 def check(pair: Pair, beside_revealing: bool) -> None:
-    """Refuse a pair that only floats know: one between two others that were tabulated, or a Renyi curve beside
-    a loss that has none."""
+    """Refuse a pair that only floats know: one between two others that were tabulated or that rest on a probability
+    from SciPy, or a Renyi curve beside a loss that has none."""
     if beside_revealing and not pair.has_law:
         raise UnsupportedComposition(
             "a Renyi curve is composed with a loss that may reveal everything, which is done in floating point; use "
@@ -48,8 +48,8 @@ def check(pair: Pair, beside_revealing: bool) -> None:
         )
     if not pair.is_provable:
         raise UnsupportedComposition(
-            "a part of this loss was tabulated in floating point, so nothing can be proved about it; its brackets "
-            "from engine='auto' allow for the rounding."
+            "a part of this loss was computed in floating point (a table, or a probability such as that of a full "
+            "batch), so nothing can be proved about it; its brackets from engine='auto' allow for the rounding."
         )
 
 
@@ -66,6 +66,10 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
     infinite = 1 - math.prod(finite, start=flint.arb(1))
     if epsilon >= terms.largest or terms.infinite == 1.0:
         return _floats(infinite)
+    if len(terms.terms) == 1 and terms.terms[0][1] == 1:
+        closed = terms.terms[0][0].delta_in_balls(flint, epsilon)
+        if closed is not None:
+            return _floats(closed)
     if terms.spacing is not None:
         return _floats(infinite + _on_lattice(flint, terms.terms, epsilon))
     terms.plain_lines.delta(epsilon)

@@ -87,7 +87,9 @@ class Bracket(Pair):
 
     @property
     def is_provable(self) -> bool:
-        return self.below is self.above and self.below.is_provable
+        if self.below is self.above:
+            return self.below.is_provable
+        return all(end.is_exact and end.is_provable for end in (self.below, self.above))
 
     def _each(self, become: Callable[[Pair], Pair]) -> Bracket:
         """What an operation that keeps the order of domination makes of it."""

@@ -22,14 +22,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from dalenius.calculus.pairs.gaussian import normal_cells
 from dalenius.calculus.pairs.mixture import CUT, DIGITS, REACH, Envelope, Law, Rule, level_for, stepped
-from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Cuts, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import (
+    TINY,
+    UNIT,
+    Ball,
+    Bounds,
+    Cuts,
+    Decay,
+    Pair,
+    Reals,
+    Tilted,
+    Transform,
+)
 
 if TYPE_CHECKING:
     from dalenius.calculus.pairs.mixture_cuts import MixturePart
@@ -440,6 +451,28 @@ class GaussianMixturesPair(Pair):
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         return _envelope(self, c, level_for(times)).on(t)
+
+    is_exact = True
+
+    def delta_in_balls(self, flint: Any, epsilon: float) -> Ball | None:
+        from dalenius.calculus.pairs.gaussian_mixtures_in_balls import delta
+
+        return delta(flint, self, epsilon)
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        from dalenius.calculus.pairs.gaussian_mixtures_in_balls import transform
+
+        return transform(flint, self, c, reach)
+
+    def work_in_balls(self, c: float, reach: float) -> float:
+        from dalenius.calculus.pairs.gaussian_mixtures_in_balls import size
+
+        return size(self, c, reach)
+
+    def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
+        from dalenius.calculus.pairs.gaussian_mixtures_in_balls import decay
+
+        return decay(flint, self, c, top)
 
 
 def _falling(f: Callable[[Reals], Reals], low: float, high: float) -> tuple[float, float]:

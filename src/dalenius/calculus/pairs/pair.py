@@ -352,6 +352,13 @@ class Pair(ABC):
         """Whether the numbers behind this pair are exact or carry their error: none was tabulated in floats."""
         return self.lower is self.upper
 
+    is_exact: ClassVar[bool] = False
+    """Whether parameters are numbers as given, or rounded to the safe side: a bracket of two such ends is proved."""
+
+    def delta_in_balls(self, flint: Any, epsilon: float) -> Ball | None:
+        """A ball that holds delta(epsilon) of one release, infinite mass included; None when it has no closed form."""
+        return None
+
     def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
         """s -> a ball that holds M(s), for Re s = c and |Im s| <= reach."""
         raise UnsupportedComposition(

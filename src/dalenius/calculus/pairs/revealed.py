@@ -6,15 +6,17 @@ profile is sum w_i delta_i and whose moment generating function is sum w_i M_i.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from dalenius.calculus.pairs import revealed_cuts
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Cuts, Decay, Pair, Reals, Tilted, Transform
 
 STEEP = 1e12
 """A tilt that lifts whatever jumps up."""
@@ -165,3 +167,41 @@ class RevealedPair(Pair):
         if any(one is not None and one.jump(STEEP) > 0.0 for one in each):
             each = [one if one is not None and one.jump(STEEP) > 0.0 else None for one in each]
         return revealed_cuts.RevealedCuts(self._log_weights, tuple(whole), tuple(each))
+
+    # -- ball arithmetic -------------------------------------------------------------------------------
+
+    @property
+    def is_provable(self) -> bool:
+        # Atoms of several pairs are put together in floats.
+        return self.atomic is None and all(pair.is_provable for pair in self.pairs)
+
+    def _sum(self, flint: Any, terms: Iterable[Ball]) -> Ball:
+        """The mean, by probabilities: weights that sum to a rounding more than 1 are divided by their sum."""
+        weights = [flint.arb(w) for w in self.weights]
+        total = sum(weights, flint.arb(0))
+        parts = (w * term for w, term in zip(weights, terms, strict=True))
+        return sum(parts, flint.arb(0)) / (total if total > 1 else 1)
+
+    def delta_in_balls(self, flint: Any, epsilon: float) -> Ball | None:
+        known = [pair.delta_in_balls(flint, epsilon) for pair in self.pairs]
+        return None if any(one is None for one in known) else self._sum(flint, known)
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        each = [pair.in_balls(flint, c, reach) for pair in self.pairs]
+        return lambda s: self._sum(flint, (mgf(s) for mgf in each))
+
+    def work_in_balls(self, c: float, reach: float) -> float:
+        return sum(pair.work_in_balls(c, reach) for pair in self.pairs)
+
+    def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
+        """The mean of the bounds of each, by their shares of M(c)."""
+        at = flint.acb(flint.arb(c))
+        tops = [pair.in_balls(flint, c, 0.0)(at).real for pair in self.pairs]
+        bounds = [pair.decay_in_balls(flint, c, own) for pair, own in zip(self.pairs, tops, strict=True)]
+
+        def bound(t: Ball, end: Ball) -> Ball:
+            one = flint.arb(1)
+            terms = (own * decay(t, end).min(one) for own, decay in zip(tops, bounds, strict=True))
+            return self._sum(flint, terms) / top
+
+        return bound

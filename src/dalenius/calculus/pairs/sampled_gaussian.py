@@ -13,6 +13,7 @@ import numpy as np
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.near_the_line import near
 from dalenius.calculus.pairs.pair import Ball, Cuts, Decay, Pair, Reals, Tilted, Transform
 from dalenius.calculus.pairs.sampled import SampledPair
 from dalenius.calculus.pairs.soft_cut import SoftCuts, SoftPart
@@ -23,9 +24,6 @@ FAR_APART = 38.0
 REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
 """Two distributions that cannot be confused."""
 
-LEVEL = 0.8
-"""Bounds on the decay below this are good enough."""
-MOST_CELLS = 100
 MOST_WORK = 2e7
 """Exponentials that one line may take; beyond, layers take fewer."""
 FAR_TILT = 1e5
@@ -128,7 +126,7 @@ class SampledGaussianPair(SampledPair):
         return mixture.size_for(self.base.mu, self.rate, self._order(c), reach)
 
     def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
-        return _near(flint, self, c, top, _far(flint, self.base.mu, self.rate, self._order(c), top))
+        return near(flint, self, c, top, _far(flint, self.base.mu, self.rate, self._order(c), top))
 
 
 def _transform(flint: Any, mu: float, rate: float, added: bool, c: float, reach: float) -> Transform:
@@ -165,44 +163,6 @@ def _transform(flint: Any, mu: float, rate: float, added: bool, c: float, reach:
         return total + acb(arb(0, radius), arb(0, radius))
 
     return mgf
-
-
-def _near(flint: Any, pair: SampledGaussianPair, c: float, top: Ball, far: Transform) -> Decay:
-    """The bound for large t; where it says too little, values of M, and how fast it can move.
-
-    exp(-s a) M(s) / M(c) moves by at most the root of E (L - a)^2 per unit of t, the law tilted by c; and
-    d^2 x^2 / 2 <= cosh(d x) - 1 bounds that by three values of M on the real axis, whatever a and d.
-    """
-    arb, acb = flint.arb, flint.acb
-
-    def mgf(at: float) -> Ball:
-        return pair.in_balls(flint, at, 0.0)(acb(arb(at))).real / top
-
-    log_m = pair.log_mgf(np.array([c - 1e-3, c, c + 1e-3]))
-    mean = float(log_m[2] - log_m[0]) / 2e-3
-    spread = max(float(log_m[2] - 2 * log_m[1] + log_m[0]) / 1e-6, 1e-12) ** 0.5
-    d = min(0.5 / spread, 0.5)
-    shift = (arb(mean) * arb(d)).exp()
-    square = (mgf(c + d) / shift + mgf(c - d) * shift - 2) / arb(d) ** 2
-    pace = square.max(arb(0)).sqrt()
-
-    def bound(t: Ball, end: Ball) -> Ball:
-        best = far(t)
-        if end is None or best < arb(LEVEL):
-            return best
-        value = pair.in_balls(flint, c, float(end.upper()))
-        room = 1.0 - float((abs(value(acb(arb(c), t))) / top).mid())
-        # A third of the room goes to what happens between the points.
-        cells = math.ceil(1.5 * float((pace * (end - t)).upper()) / max(room, 1e-3))
-        if cells > MOST_CELLS:
-            return best
-        worst: Ball = arb(0)
-        for k in range(cells):
-            middle = t + (end - t) * (2 * k + 1) / (2 * cells)
-            worst = worst.max(abs(value(acb(arb(c), middle))) / top)
-        return best.min(worst + pace * (end - t) / (2 * cells))
-
-    return bound
 
 
 def _far(flint: Any, mu: float, rate: float, m: float, top: Ball) -> Transform:
