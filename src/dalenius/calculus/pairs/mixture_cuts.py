@@ -314,30 +314,23 @@ class MixturePart(Shifted):
         return m * float(rise[0]) + k * float(fall[0]), m * self.cuts.mu + k * float(fall[0])
 
     def shifted(self, x: Reals, y: float, c: float) -> tuple[Reals, Reals] | None:
-        rise = _beside(self.cuts.rising, x, y)
-        if rise is None:
-            return None
-        modulus, turn = rise
         m, k = self._powers(self.order(c))
+        modulus, turn = _beside(self.cuts.rising, x, y)
         power, turn = m * (modulus[1:] if m > 0 else modulus[:-1]), turn[:-1]
-        if not self.cuts.falling:
-            return power, turn
-        fall = _beside(self.cuts.falling, -x, y)
-        if fall is None:
-            return None
-        # |V| falls with x, and so does what it turns by.
-        return power - k * (fall[0][1:] if k > 0 else fall[0][:-1]), turn + fall[1][1:]
+        if self.cuts.falling:  # |V| falls with x, and so does what it turns by
+            modulus, back = _beside(self.cuts.falling, -x, y)
+            power, turn = power - k * (modulus[1:] if k > 0 else modulus[:-1]), turn + back[1:]
+        return power, turn
 
 
-def _beside(side: Side, x: Reals, y: float) -> tuple[Reals, Reals] | None:
-    """log |W(x + i y)| and its arg; None where W is no float."""
+def _beside(side: Side, x: Reals, y: float) -> tuple[Reals, Reals]:
+    """log |W(x + i y)| and its arg."""
     shift, weight = np.array(side).T
     z = np.multiply.outer(x, shift) - shift**2 / 2
-    if float(z.max()) > 340.0:
-        return None
-    parts = weight * np.exp(z)
-    real, imaginary = unshifted(side) + parts @ np.cos(shift * y), parts @ np.sin(shift * y)
-    return np.log(np.hypot(real, imaginary)), np.arctan2(imaginary, real)
+    top = np.maximum(z.max(axis=-1), 0.0)
+    parts = weight * np.exp(z - top[:, None])
+    real, imaginary = unshifted(side) * np.exp(-top) + parts @ np.cos(shift * y), parts @ np.sin(shift * y)
+    return top + np.log(np.hypot(real, imaginary)), np.arctan2(imaginary, real)
 
 
 @lru_cache(maxsize=64)
