@@ -579,6 +579,6 @@ def test_a_delta_that_is_revealed_anyway_is_answered_at_once() -> None:
     loss = losses.gdp(0.4) + losses.approx(0.0, 5e-8)
     lower, upper = loss.epsilon_bounds(5e-8)
     assert 0 < lower < upper == math.inf
-    assert max(epsilon for epsilon, _ in loss.remove._answers) < 100
+    assert max(epsilon for epsilon, *_ in loss.remove._answers) < 100
     finite = losses.approx(1.0, 1e-6) + losses.laplace(2.0)
     assert finite.epsilon(1e-6) == pytest.approx(1.5)
