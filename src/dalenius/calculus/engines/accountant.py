@@ -76,8 +76,10 @@ Engine = Literal["auto", "contour", "grid", "proof"]
 class Sum:
     """A sum of independent privacy losses with known laws, all of one direction."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, for_upper: bool = False) -> None:
         self.terms = terms
+        self._for_upper = for_upper
+        """Whether upper bounds alone are wanted: lower ones may then be left out where they take longer."""
         self._rounded: RoundedSum | None = None
         self._layers: layers.Layers | None = None
         self._failed: list[float] = []
@@ -433,7 +435,11 @@ class Sum:
     def _on_grid(self, epsilon: float) -> Bounds:
         if self._rounded is None or not self._rounded.fits(epsilon):
             self._rounded = RoundedSum.of(self.terms, epsilon)
-        return Bounds(0.0, 1.0) if self._rounded is None else self._rounded.delta(epsilon)
+        if self._rounded is None:
+            return Bounds(0.0, 1.0)
+        if self._for_upper:
+            return Bounds(0.0, self._rounded.upper(epsilon))
+        return self._rounded.delta(epsilon)
 
 
 class WithoutRare(Sum):
@@ -460,6 +466,14 @@ class Direction:
         """Whether this is one release whose profile is known exactly."""
         return len(self.terms) == 1 and self.terms[0][1] == 1 and self.terms[0][0].delta(0.0) is not None
 
+    @property
+    def _is_exact(self) -> bool:
+        """Whether upper and lower bounds are those of one law.
+
+        What is known by its divergences alone is as bad as they allow from above, and need not be.
+        """
+        return all(pair.has_law and pair.lower is pair.upper for pair, _ in self.terms)
+
     @cached_property
     def upper(self) -> Sum | None:
         """A sum that dominates this one; None when nothing but Renyi curves is known."""
@@ -471,14 +485,12 @@ class Direction:
             return None
         if curves:
             known.append((renyi_atoms(curves), 1))
-        return Sum(merged(tuple(known)))
+        return Sum(merged(tuple(known)), for_upper=not self._is_exact)
 
     @cached_property
     def lower(self) -> Sum:
         """A sum this one dominates."""
-        # What is known by its divergences alone is as bad as they allow from above, and need not be.
-        exact = all(pair.has_law and pair.lower is pair.upper for pair, _ in self.terms)
-        if self.upper is not None and (self._closed or exact):
+        if self.upper is not None and (self._closed or self._is_exact):
             return self.upper
         floors = [(pair.lower, n) for pair, n in self.terms]
         return Sum(merged(tuple((pair, n) for pair, n in floors if pair.has_law)))

@@ -197,6 +197,7 @@ def least_epsilon(
         above = bounds(low).upper if upper else bounds(low).lower
         chord = high + math.log1p(target / above * math.expm1(low - high))
         low, high = (low, chord) if excess(chord) <= 0 else (chord, high)
+    tolerance = 1e-12 * max(1.0, low)  # the guess may have been far above
     if high - low > 20 * tolerance:
         root = _crossing(excess, low, high, largest, tolerance) if excess(high) < 0 else high
         # The root is good to the tolerance; step to the certified side of it.

@@ -98,12 +98,20 @@ def sampled_with_replacement(loss: Loss, m: int, n: int) -> Loss:
     eta = float_up(Fraction(sum(map(Fraction, drawn.values()))))
     pairs = {k: _group_pair(loss, k) for k in drawn}
     weights = tuple(min(1.0, p / eta * (1 + 4 * UNIT)) for p in drawn.values())
-    inner = RevealedPair(weights, tuple(pairs.values())) if len(drawn) > 1 else next(iter(pairs.values()))
-    above = inner.sampled(min(eta, 1.0), added=False).mirrored() if eta < 1.0 else inner
+    inner = _mixed(weights, pairs)
+    # What is next to impossible and stands for m copies is given away: no lattice reaches from the others to there.
+    near = {k: REVEALED if k == m and p <= 4 * LEAST_TAIL else pairs[k] for k, p in drawn.items()}
+    above = _mixed(weights, near)
+    above = above.sampled(min(eta, 1.0), added=False).mirrored() if eta < 1.0 else above
     pair = single_pair(loss)
     # Either of two neighbours may be the one with the odd record, so the lower end serves both orders.
     below = mixture_pair(_attained(pair.mu, least), ()) if isinstance(pair, GaussianPair) else NOTHING
     return Loss.symmetric(Bracket(below, above, inner), REPLACE_ONE, name)
+
+
+def _mixed(weights: tuple[float, ...], pairs: dict[int, Pair]) -> Pair:
+    """One of the pairs, drawn with these weights, and it is told which; the pair itself if there is but one."""
+    return RevealedPair(weights, tuple(pairs.values())) if len(pairs) > 1 else next(iter(pairs.values()))
 
 
 def counted(m: int, n: int) -> tuple[dict[int, float], dict[int, float]]:
