@@ -130,10 +130,11 @@ def _foretold(heights: dict[float, float], rate: float) -> tuple[float, float]:
 
 def _middle(heights: dict[float, float], x: float) -> float:
     """Halfway between the two points that hold the place, where they are further apart than interpolation can tell."""
-    left = max((y for y, height in heights.items() if height > 0.0), default=x)
-    right = min((y for y, height in heights.items() if height < 0.0), default=x)
-    apart = left < right and heights[left] - heights[right] > FAR
-    return (left + right) / 2 if apart else x
+    left = max((point for point in heights.items() if point[1] > 0.0), default=None)
+    right = min((point for point in heights.items() if point[1] < 0.0), default=None)
+    if left is None or right is None or not left[0] < right[0] or left[1] - right[1] <= FAR:
+        return x
+    return (left[0] + right[0]) / 2
 
 
 def _between(
