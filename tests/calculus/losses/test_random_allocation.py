@@ -161,7 +161,7 @@ def test_several_steps_of_many() -> None:
     often, parts = losses.random_allocation(2.0, 405, 20), losses.random_allocation(2.0, 20) * 20
     lower, upper = often.epsilon_bounds(1e-6)
     assert upper == pytest.approx(parts.epsilon(1e-6), rel=1e-12)
-    assert lower == pytest.approx(losses.gaussian(2.0, 20 / math.sqrt(405)).epsilon(1e-6), rel=1e-9)
+    assert losses.gaussian(2.0, 20 / math.sqrt(405)).epsilon(1e-6) < lower < upper < 1.02 * lower
     assert losses.random_allocation(2.0, 5, 5) == losses.gaussian(2.0) * 5
     assert losses.random_allocation(2.0, 1) == losses.gaussian(2.0)
 

@@ -492,7 +492,7 @@ class Direction:
         """A sum this one dominates."""
         if self.upper is not None and (self._closed or self._is_exact):
             return self.upper
-        floors = [(pair.lower, n) for pair, n in self.terms]
+        floors = [term for pair, n in self.terms for term in pair.lower_terms(n)]
         return Sum(merged(tuple((pair, n) for pair, n in floors if pair.has_law)))
 
     @property
