@@ -605,7 +605,9 @@ def test_a_curve_is_no_lower_bound() -> None:
         assert (curve * 3 + known).delta_bounds(0.5).lower <= known.delta(0.5)
     attained = losses.gaussian(1.0) + known
     assert (curves[0] + known).epsilon_bounds(1e-6).lower < attained.epsilon_bounds(1e-6).upper
-    assert (losses.zcdp(0.5) + known).epsilon_bounds(1e-6).lower == pytest.approx(attained.epsilon(1e-6), rel=1e-6)
+    assert (losses.zcdp(0.5) + known).epsilon_bounds(1e-6).lower == pytest.approx(
+        attained.epsilon(1e-6), rel=1e-6
+    )
 
 
 def test_hardly_any_noise_on_a_rare_sample_is_answered_at_once() -> None:
@@ -629,7 +631,9 @@ def test_divergences_where_the_sample_is_all_there_is() -> None:
         for order, found in zip(s, pair.renyi_log_mgf(s), strict=True):
             exponent = (1 + order) * log_w - x * x / 2
             top = float(exponent.max())
-            truth = top + math.log(float(np.exp(exponent - top).sum()) * (x[1] - x[0]) / math.sqrt(2 * math.pi))
+            truth = top + math.log(
+                float(np.exp(exponent - top).sum()) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
+            )
             assert truth * (1 - 1e-11) <= found <= truth * (1 + 1e-9)
 
 

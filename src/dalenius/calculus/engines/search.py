@@ -31,9 +31,10 @@ def crossings(
 ) -> Bounds | None:
     """Both ends at once, where log delta is smooth: every evaluation serves the upper end and the lower.
 
-    Or the upper end (True) or the lower one (False) alone. Inverse interpolation through the points evaluated so far foretells where the upper (or lower) bound on delta
-    crosses the target. A little beyond that place is evaluated, and is the answer if the bound there agrees. None where
-    this does not settle within `MOST_EVALUATIONS`: `least_epsilon` takes more of them, and nothing surprises it.
+    Or the upper end (True) or the lower one (False) alone. Inverse interpolation through the points evaluated so far
+    foretells where the upper (or lower) bound on delta crosses the target. A little beyond that place is evaluated, and
+    is the answer if the bound there agrees. None where this does not settle within `MOST_EVALUATIONS`: `least_epsilon`
+    takes more of them, and nothing surprises it.
 
     `guess` is an epsilon and the rate at which log delta falls there.
     """

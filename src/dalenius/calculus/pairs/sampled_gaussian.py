@@ -65,8 +65,8 @@ class SampledGaussianPair(SampledPair):
                 mixture.log_moments_up(self.base.mu, self.rate, s, True),
                 -s * math.log1p(-self.rate) * (1 + 8 * UNIT),
             )
-        # By Minkowski's inequality for the powers 1 + s, log M <= (1 + s) log(1 - g + g exp(mu^2 s/2)), the second
-        # term alone being a bound from below: where it is nearly all, no quadrature says more, and large tilts take long.
+        # By Minkowski's inequality for the powers 1 + s, log M <= (1 + s) log(1 - g + g exp(mu^2 s/2)), the second term
+        # alone being a bound from below: where it is nearly all, quadrature says no more, and large tilts take long.
         rise, tall = math.log(self.rate), 0.5 * self.base.mu**2 * s
         result = (1.0 + s) * (rise + tall + np.exp(-np.minimum(rise + tall, 700.0)))
         result += 8 * UNIT * (1.0 + s) * (tall - rise)

@@ -1,8 +1,8 @@
 """k of t steps, chosen at random, from below: what one number tells, the sum of a score of every step.
 
 The score is that of a record which takes part by a coin, log(1 - g + g W) with g = k/t, W = exp(mu x - mu^2/2), rounded
-to a lattice: nearly all that the releases tell, when k is known. It is a function of them, so the pair of its two laws is
-dominated by theirs, however it is rounded; around the end of a period it may wrap, too. Both laws are powers of two
+to a lattice: nearly all that the releases tell, when k is known. It is a function of them, so the pair of its two laws
+is dominated by theirs, however it is rounded; around the end of a period it may wrap, too. Both laws are powers of two
 transforms, p^t and p'^k p^(t-k), p the law of a score under N(0, 1) and p' that under N(mu, 1).
 
 Errors. The places where the rounded score changes are multiples of 2^-44, and so is mu, rounded down: differences are
@@ -39,8 +39,8 @@ FAR = 9.0
 """Standard deviations of a step, beyond which its score grows no more."""
 UNITS = 2.0**44
 WIDEST, STEEPEST = 0.25, 2.5
-"""A cell that is wider, or across which the exponent moves by more, is a difference of two distribution functions, which
-SciPy knows to 1e-12; others are summed by Gauss's rule of eight points, which misses 1e-16 of them."""
+"""A cell that is wider, or across which the exponent moves by more, is a difference of two distribution functions,
+which SciPy knows to 1e-12; others are summed by Gauss's rule of eight points, which misses 1e-16 of them."""
 OF_SCORE = 4e-12
 PER_SPREAD = 64.0
 """Losses kept, to a standard deviation of the loss."""
@@ -79,7 +79,9 @@ def told_by_sum(mu: float, steps: int, chosen: int) -> tuple[Atoms, Atoms]:
 
 
 def _score(x: Reals, mu: float, rate: float) -> Reals:
-    return np.asarray(np.logaddexp(math.log1p(-rate) if rate < 1 else -np.inf, math.log(rate) + mu * x - mu * mu / 2))
+    return np.asarray(
+        np.logaddexp(math.log1p(-rate) if rate < 1 else -np.inf, math.log(rate) + mu * x - mu * mu / 2)
+    )
 
 
 def _moments(scores: Reals, x: Reals) -> tuple[float, float]:
