@@ -39,7 +39,7 @@ FEW = 10_000
 
 
 @dataclass(frozen=True)
-class ShiftedGaussianPair(Pair):
+class _ShiftedGaussianPair(Pair):
     """L ~ N(mu^2/2 - down, mu^2) under P, or +inf: a law of losses alone, which bounds one of a true pair.
 
     Under Q it would have a mass above 1; nothing is made of it but sums.
@@ -79,9 +79,9 @@ class ShiftedGaussianPair(Pair):
         return p, q * math.exp(self.down)
 
 
-def known_choice(mu: float, steps: int, chosen: int) -> ShiftedGaussianPair:
+def known_choice(mu: float, steps: int, chosen: int) -> _ShiftedGaussianPair:
     """From below, in the remove direction: one of so many known steps, less its part of the log of the choices."""
-    return ShiftedGaussianPair(mu, _log_ways(steps, chosen) / chosen * (1 + 4 * UNIT))
+    return _ShiftedGaussianPair(mu, _log_ways(steps, chosen) / chosen * (1 + 4 * UNIT))
 
 
 def less_division(part: Atoms, steps: int, chosen: int) -> Atoms:
@@ -103,15 +103,15 @@ def _log_ways(steps: int, chosen: int) -> float:
     return whole - float(gammaln(chosen + 1)) - float(gammaln(steps - chosen + 1)) + 1e-13 * (1.0 + whole)
 
 
-def found_step(mu: float, steps: int, added: bool) -> ShiftedGaussianPair | None:
+def found_step(mu: float, steps: int, added: bool) -> _ShiftedGaussianPair | None:
     """From above, of one of so many steps; None where that cannot be told."""
     choice = math.log(steps) * (1 - 4 * UNIT)
     if not added:
         a = mu / 2 - (choice + SURE) / mu - 1e-9
         missed = steps * float(ndtr(-mu / 2)) + float(ndtr(-a))
-        return ShiftedGaussianPair(mu, choice - 2 * math.exp(-SURE), missed * (1 + 1e-9) + LEAST)
+        return _ShiftedGaussianPair(mu, choice - 2 * math.exp(-SURE), missed * (1 + 1e-9) + LEAST)
     end, c = mu / 2 - 1.0, 2 * math.log(steps) / mu * (1 + 4 * UNIT)
     here, there = (-math.log1p(-float(ndtr(-x))) for x in (end, end - c))
     if steps * here < there * (1 + 1e-9):
         return None
-    return ShiftedGaussianPair(mu, choice, float(ndtr(c - end)) * (1 + 1e-9) + LEAST)
+    return _ShiftedGaussianPair(mu, choice, float(ndtr(c - end)) * (1 + 1e-9) + LEAST)
