@@ -123,9 +123,8 @@ class Views(ABC):
         checks.one_of("engine", engine, *get_args(Engine))
         lower = upper = 0.0
         for side in self.directions:
-            first = self.directions[0]
-            if delta > 0.0 and 0.0 < lower < math.inf and side.stays_below(lower, delta, engine, first):
-                continue  # this direction needs no more epsilon than the other is known to need
+            if side.adds_nothing(Bounds(lower, upper), delta, engine, self.directions[0]):
+                continue
             bounds = side.epsilon(delta, engine)
             lower, upper = max(lower, bounds.lower), max(upper, bounds.upper)
         return Bounds(lower, upper)

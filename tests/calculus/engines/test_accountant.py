@@ -6,6 +6,7 @@ import itertools
 import math
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 
 import mpmath
@@ -19,6 +20,7 @@ import dalenius as dp
 from dalenius import losses
 from dalenius.calculus.engines.accountant import Sum
 from dalenius.calculus.engines.contour import Contour
+from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import Bounds
 from tests.calculus.contract import overlap, quickly
 from tests.sample import sampled
@@ -579,6 +581,77 @@ def test_a_delta_that_is_revealed_anyway_is_answered_at_once() -> None:
     loss = losses.gdp(0.4) + losses.approx(0.0, 5e-8)
     lower, upper = loss.epsilon_bounds(5e-8)
     assert 0 < lower < upper == math.inf
-    assert max(epsilon for epsilon, _ in loss.remove._answers) < 100
+    assert max(epsilon for epsilon, *_ in loss.remove._answers) < 100
     finite = losses.approx(1.0, 1e-6) + losses.laplace(2.0)
     assert finite.epsilon(1e-6) == pytest.approx(1.5)
+
+
+def test_a_curve_is_no_lower_bound() -> None:
+    """What is known by its divergences alone may be as harmless as nothing: the lower end of a sum is that of the rest.
+
+    It was claimed of `rdp(order / 2) + gaussian(5)` that it needs an epsilon of 5.3387 at 1e-6 at least, and a Gaussian
+    release with these divergences, 5 more added, needs 4.9970.
+    """
+    known = losses.gaussian(5.0)
+    curves = [
+        losses.rdp(lambda order: order / 2),
+        losses.skellam_vector(100.0, 8.0, 15.0),
+        losses.discrete_gaussian_sum(10.0, 20, 15.0, 3),
+    ]
+    for curve in curves:
+        lower, upper = (curve + known).epsilon_bounds(1e-6)
+        assert lower == pytest.approx(known.epsilon(1e-6), rel=1e-6)
+        assert upper > curve.epsilon(1e-6)
+        assert (curve * 3 + known).delta_bounds(0.5).lower <= known.delta(0.5)
+    attained = losses.gaussian(1.0) + known
+    assert (curves[0] + known).epsilon_bounds(1e-6).lower < attained.epsilon_bounds(1e-6).upper
+    assert (losses.zcdp(0.5) + known).epsilon_bounds(1e-6).lower == pytest.approx(
+        attained.epsilon(1e-6), rel=1e-6
+    )
+
+
+def test_hardly_any_noise_on_a_rare_sample_is_answered_at_once() -> None:
+    """Divergences of every order were integrated at every epsilon; it took minutes."""
+    loss = losses.banded_sampled(0.0038, 8, 1.08e-10, bands=2) * 2
+    start = time.process_time()
+    lower, upper = loss.epsilon_bounds(2.8e-15)
+    assert time.process_time() - start < 4.0
+    # One hit of mu = 294.2 sampled at this rate, and no hit of a smaller mu, need about so much.
+    hit = 0.5 * 294.2**2 + math.log(1.08e-10) + 294.2 * 4.51
+    assert lower < hit < upper < 2 * hit
+
+
+def test_divergences_where_the_sample_is_all_there_is() -> None:
+    """The closed form of large orders, beside quadrature."""
+    s = np.array([0.5, 1.0, 2.0, 7.0])
+    for mu, rate in ((8.0, 1e-3), (20.0, 1e-9), (12.0, 0.7)):
+        pair = GaussianPair(mu).sampled(rate, False)
+        x = np.linspace(-12.0, 12.0 + 9 * mu, 400_001)
+        log_w = np.logaddexp(math.log1p(-rate), math.log(rate) + mu * x - mu * mu / 2)
+        for order, found in zip(s, pair.renyi_log_mgf(s), strict=True):
+            exponent = (1 + order) * log_w - x * x / 2
+            top = float(exponent.max())
+            truth = top + math.log(
+                float(np.exp(exponent - top).sum()) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
+            )
+            assert truth * (1 - 1e-11) <= found <= truth * (1 + 1e-9)
+
+
+def test_interpolation_does_not_settle_where_nothing_crosses() -> None:
+    """delta falls by a third between 11 640 and 11 715, and is flat from there on: 11 714.8 was the answer."""
+    trial = losses.discrete_gaussian(0.21510259516971908, 3)
+    best = losses.best_of_binomial(trial, 126, 0.0008990230679476946) * 736
+    loss = best + losses.poisson_sampled(losses.gaussian(0.7379975337628673), 0.0013233136473073774) * 1411
+    delta = 4.583591733618426e-05
+    upper = loss.epsilon_bounds(delta).upper
+    assert loss.delta(upper) == pytest.approx(delta, rel=1e-4)
+
+
+def test_a_guess_far_above_costs_no_digits() -> None:
+    """The tolerance was that of the guess, 1e10; and what is next to impossible kept lattices from what is likely."""
+    base = losses.gdp(2.0, adjacency=dp.REPLACE_ONE)
+    loss = losses.sampled_with_replacement(base, 1000, 1000)
+    upper = loss.epsilon_bounds(1e-6).upper
+    assert loss.delta(upper * (1 - 1e-9)) > 1e-6
+    twice = (loss * 2).epsilon_bounds(1e-3)
+    assert twice.upper < 1.1 * twice.lower

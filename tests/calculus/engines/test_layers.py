@@ -140,7 +140,7 @@ def test_nothing_but_zero_is_looked_at_where_zero_will_do() -> None:
     for sigma, rate, steps, most in ((9.5, 1.8e-7, 1000, 0.0), (1.9, 8e-7, 1_200_000, 1e-6)):
         direction = (losses.poisson_sampled(losses.gaussian(sigma), rate) * steps).remove
         assert direction.epsilon(0.02) == (0.0, 0.0)
-        assert max((epsilon for epsilon, _ in direction._answers), default=0.0) <= most
+        assert max((epsilon for epsilon, *_ in direction._answers), default=0.0) <= most
 
 
 # -- planted faults -----------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import dalenius as dp
+from dalenius import losses
+from dalenius.calculus.pairs.half_normal import ChiPair
 
 GRID = 40_001
 
@@ -93,3 +95,39 @@ def test_ball_arithmetic_agrees() -> None:
     proof, line = run.delta_bounds(at, engine="proof"), run.delta_bounds(at)
     assert proof.lower <= line.upper
     assert line.lower <= proof.upper
+
+
+@pytest.mark.parametrize(
+    ("loss", "delta"),
+    [
+        (losses.approximate_minima(3.43, 42.0, 0.574, 0.578, 1.68e-4, 0.2315, dimension=66), 2.36e-8),
+        (losses.approximate_minima(2.01, 0.392, 1.97, 0.237, 2.34e-6, 0.0864, dimension=62), 6.3e-12),
+        (
+            losses.objective_perturbation(13.29, 19.97, 0.52, 0.0604, dimension=20) * 2
+            + losses.staircase(0.0758, 0.827) * 372,
+            2e-10,
+        ),
+    ],
+)
+def test_sums_of_many_dimensions_have_digits(loss: losses.Loss, delta: float) -> None:
+    """The transform was known to fall like 1/t only, and ends were up to 4 % apart, on a lattice."""
+    lower, upper = loss.epsilon_bounds(delta)
+    assert 0 < upper - lower < 1e-6 * upper
+    coarse = loss.delta_bounds(upper, engine="grid")
+    assert coarse.lower * (1 - 1e-6) <= delta <= coarse.upper * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 10, 66, 500])
+def test_a_transform_is_below_its_envelope(dimension: int) -> None:
+    for mu in (0.01, 0.2, 1.0, 5.0):
+        pair = ChiPair(0.1, mu, dimension)
+        for c in (0.01, 1.0, 10.0, 40.0):
+            t = np.unique(np.concatenate([np.linspace(0.0, 40.0 / mu, 300), np.linspace(0.0, 2.0, 50)]))
+            found = pair.tilted(c, t)
+            assert found is not None
+            real = float(pair.log_mgf(np.array([c]))[0])
+            size = np.abs(found.values) * math.exp(found.log_scale - real) - 2 * found.error
+            assert (size <= pair.envelope(c, t)).all()
+            # The old bound was about 1/(mu t); the true one falls like the power -d of that, far out.
+            if dimension > 2 and mu >= 0.2:
+                assert pair.envelope(c, t)[-1] * mu * t[-1] < 1e-6

@@ -161,15 +161,66 @@ def test_several_steps_of_many() -> None:
     often, parts = losses.random_allocation(2.0, 405, 20), losses.random_allocation(2.0, 20) * 20
     lower, upper = often.epsilon_bounds(1e-6)
     assert upper == pytest.approx(parts.epsilon(1e-6), rel=1e-12)
-    assert lower == pytest.approx(losses.gaussian(2.0, 20 / math.sqrt(405)).epsilon(1e-6), rel=1e-9)
+    assert losses.gaussian(2.0, 20 / math.sqrt(405)).epsilon(1e-6) < lower < upper < 1.02 * lower
     assert losses.random_allocation(2.0, 5, 5) == losses.gaussian(2.0) * 5
     assert losses.random_allocation(2.0, 1) == losses.gaussian(2.0)
 
 
+def test_sums_keep_what_was_chosen_apart() -> None:
+    """Two of ten and four of twenty lie between the same pairs, and what they tell together from below differs."""
+    two, four = losses.random_allocation(2.0, 10, 2), losses.random_allocation(2.0, 20, 4)
+    assert two.terms_remove[0][0] != four.terms_remove[0][0]
+    assert len((two + four).terms_remove) == 2
+    lower, upper = (two + four).epsilon_bounds(1e-6)
+    assert upper == pytest.approx((two * 3).epsilon(1e-6), rel=1e-12)
+    assert lower < upper < 1.05 * lower
+    assert not losses.random_allocation(0.03, 10).is_symmetric
+
+
 def test_out_of_the_range_of_the_table() -> None:
-    for sigma in (0.03, 2e3):
-        lower, upper = losses.random_allocation(sigma, 100).epsilon_bounds(1e-6)
-        assert lower <= upper == pytest.approx(losses.gaussian(sigma).epsilon(1e-6), rel=1e-8)
+    lower, upper = losses.random_allocation(2e3, 100).epsilon_bounds(1e-6)
+    assert lower <= upper == pytest.approx(losses.gaussian(2e3).epsilon(1e-6), rel=1e-8)
+
+
+@pytest.mark.parametrize("steps", [2, 100, 10**7])
+@pytest.mark.parametrize("sigma", [0.0399, 0.03, 0.001])
+def test_hardly_any_noise_hides_the_choice_alone(sigma: float, steps: int) -> None:
+    """Nothing was credited: an epsilon of 713 for one of ten steps at sigma .03, and of 105 from below."""
+    for epochs in (1, 1000):
+        known = losses.gaussian(sigma) * epochs
+        for delta in (0.1, 1e-6, 1e-12):
+            lower, upper = (losses.random_allocation(sigma, steps) * epochs).epsilon_bounds(delta)
+            assert 0.0 <= upper - lower < 1e-8 * upper
+            expected = known.epsilon(delta) - epochs * math.log(steps)
+            # Of more than a few epochs epsilon has no simple form, but it moves with the mean of the loss.
+            assert abs(upper - expected) < 1e-8 * expected
+
+
+def test_hardly_any_noise_at_outcomes_drawn_at_random() -> None:
+    """Both directions: the ratios themselves, whose logarithms are computed where the table ends."""
+    mu, steps, size = 26.0, 40, 100_000
+    loss = losses.random_allocation(1 / mu, steps)
+    assert mu > lognormal_range()
+    rng = np.random.default_rng(1)
+    for side, present in ((loss.remove, True), (loss.add, False)):
+        x = rng.standard_normal((size, steps))
+        x[:, 0] += mu if present else 0.0
+        found = logsumexp(mu * x - mu * mu / 2, axis=1) - math.log(steps)
+        found = found if present else -found
+        for epsilon in (250.0, 300.0, 340.0):
+            gain = np.maximum(-np.expm1(np.minimum(epsilon - found, 0.0)), 0.0)
+            mean, error = float(gain.mean()), float(gain.std()) / math.sqrt(size)
+            lower, upper = side.delta(epsilon)
+            assert lower <= mean + 6 * error + 1e-12
+            assert upper >= mean - 6 * error
+            if present:
+                assert abs(lower - mean) <= 6 * error
+
+
+def lognormal_range() -> float:
+    from dalenius.calculus.pairs.allocation import LARGEST
+
+    return LARGEST
 
 
 def test_replaced() -> None:

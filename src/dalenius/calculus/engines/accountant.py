@@ -16,6 +16,7 @@ Which engine answers:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Literal
@@ -36,7 +37,7 @@ from dalenius.calculus.engines.smoothed import RoughLine, SmoothedLine
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Terms
-from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
+from dalenius.calculus.pairs.renyi import best_order, epsilon_bound, profile_bound, remembered, renyi_atoms
 from dalenius.core.checks import float_up
 from dalenius.core.quiet import beyond_floats
 
@@ -77,8 +78,10 @@ Engine = Literal["auto", "contour", "grid", "proof"]
 class Sum:
     """A sum of independent privacy losses with known laws, all of one direction."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, for_upper: bool = False) -> None:
         self.terms = terms
+        self._for_upper = for_upper
+        """Whether upper bounds alone are wanted: lower ones may then be left out where they take longer."""
         self._rounded: RoundedSum | None = None
         self._layers: layers.Layers | None = None
         self._failed: list[float] = []
@@ -449,7 +452,11 @@ class Sum:
     def _on_grid(self, epsilon: float) -> Bounds:
         if self._rounded is None or not self._rounded.fits(epsilon):
             self._rounded = RoundedSum.of(self.terms, epsilon)
-        return Bounds(0.0, 1.0) if self._rounded is None else self._rounded.delta(epsilon)
+        if self._rounded is None:
+            return Bounds(0.0, 1.0)
+        if self._for_upper:
+            return Bounds(0.0, self._rounded.upper(epsilon))
+        return self._rounded.delta(epsilon)
 
 
 class WithoutRare(Sum):
@@ -467,8 +474,7 @@ class Direction:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
-        self._answers: dict[tuple[float, Engine], Bounds] = {}
-        self._ends: dict[tuple[bool, float, Engine], Bounds] = {}
+        self._answers: dict[tuple[float, Engine, bool], Bounds] = {}
         self._reveals = divergences.reveals(terms)
         self._by_renyi = not self._reveals and any(pair.renyi_is_tighter for pair, _ in terms)
 
@@ -476,6 +482,14 @@ class Direction:
     def _closed(self) -> bool:
         """Whether this is one release whose profile is known exactly."""
         return len(self.terms) == 1 and self.terms[0][1] == 1 and self.terms[0][0].delta(0.0) is not None
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether upper and lower bounds are those of one law.
+
+        What is known by its divergences alone is as bad as they allow from above, and need not be.
+        """
+        return all(pair.has_law and pair.lower is pair.upper for pair, _ in self.terms)
 
     @cached_property
     def upper(self) -> Sum | None:
@@ -488,16 +502,14 @@ class Direction:
             return None
         if curves:
             known.append((renyi_atoms(curves), 1))
-        return Sum(merged(tuple(known)))
+        return Sum(merged(tuple(known)), for_upper=not self._is_exact)
 
     @cached_property
     def lower(self) -> Sum:
         """A sum this one dominates."""
-        if self.upper is not None and (
-            self._closed or all(pair.lower is pair.upper for pair, _ in self.terms)
-        ):
+        if self.upper is not None and (self._closed or self._is_exact):
             return self.upper
-        floors = [(pair.lower, n) for pair, n in self.terms]
+        floors = [term for pair, n in self.terms for term in pair.lower_terms(n)]
         return Sum(merged(tuple((pair, n) for pair, n in floors if pair.has_law)))
 
     @property
@@ -508,65 +520,44 @@ class Direction:
     def largest(self) -> float:
         return self.upper.largest if self.upper is not None else math.inf
 
+    @beyond_floats
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds; asked again, the same answer, so that an epsilon found here keeps its delta."""
-        key = (epsilon, engine)
-        if key not in self._answers:
-            if len(self._answers) > 10_000:
-                self._answers.clear()
-            self._answers[key] = self._delta(epsilon, engine)
-        return self._answers[key]
-
-    @beyond_floats
-    def _delta(self, epsilon: float, engine: Engine) -> Bounds:
         if engine == "proof":
             self._provable()
-        upper, both = 1.0, None
-        if self.upper is not None and (engine != "proof" or all(pair.has_law for pair, _ in self.terms)):
-            both = self._of(self.upper, epsilon, engine)
-            upper = both.upper
-        if self._by_renyi or (self._is_tail and upper < TAIL * self.infinite):
-            upper = min(upper, self._renyi_bound(epsilon, engine))
-        known = (
-            both if both is not None and self.lower is self.upper else self._of(self.lower, epsilon, engine)
-        )
-        lower, tail = known.lower, self.lower.infinite
-        if self._floor_is_tail and lower < ROUNDED_AWAY * tail:  # its losses need not be above epsilon
-            lower = max(0.0, math.nextafter(lower - tail, 0.0))
+        lower, upper = self._at_least(epsilon, engine), self._at_most(epsilon, engine)
         # Either end is certain by itself: where roundings made them cross, the truth is between them.
         return Bounds(min(lower, upper), max(lower, upper))
 
-    def _of(self, ends: Sum, epsilon: float, engine: Engine) -> Bounds:
-        """What one of the two sums says: the same whenever it is asked again."""
-        if self.lower is self.upper:
-            return ends.delta(epsilon, engine)
-        key = (ends is self.upper, epsilon, engine)
-        if key not in self._ends:
-            if len(self._ends) > 10_000:
-                self._ends.clear()
-            self._ends[key] = ends.delta(epsilon, engine)
-        return self._ends[key]
+    def _at_most(self, epsilon: float, engine: Engine) -> float:
+        upper = 1.0
+        if self.upper is not None and (engine != "proof" or all(pair.has_law for pair, _ in self.terms)):
+            upper = self._answer(self.upper, epsilon, engine).upper
+        if self._by_renyi or (self._is_tail and upper < TAIL * self.infinite):
+            upper = min(upper, self._renyi_bound(epsilon, engine))
+        return upper
 
-    def _apart(self, delta: float, engine: Engine) -> Bounds | None:
-        """Both ends of epsilon, where they are those of two sums, each of which is asked near its own."""
-        if self.lower is self.upper or self.upper is None or self._by_renyi:
-            return None
-        if self.infinite > 0.0 or self.lower.infinite > 0.0:
-            return None
-        found = []
-        for ends in (self.upper, self.lower):
-            if not ends.terms:
-                found.append(Bounds(0.0, 0.0))
-                continue
-            evaluate = partial(self._of, ends, engine=engine)
-            both = crossings(evaluate, delta, ends.guess(math.log(delta)), ends.largest)
-            if both is None:
-                return None
-            found.append(both)
-        return Bounds(min(found[0].upper, found[1].lower), found[0].upper)
+    def _at_least(self, epsilon: float, engine: Engine) -> float:
+        lower, tail = self._answer(self.lower, epsilon, engine).lower, self.lower.infinite
+        if self._floor_is_tail and lower < ROUNDED_AWAY * tail:  # its losses need not be above epsilon
+            lower = max(0.0, math.nextafter(lower - tail, 0.0))
+        return lower
+
+    def _answer(self, end: Sum, epsilon: float, engine: Engine) -> Bounds:
+        """What one of the two sums says, asked once."""
+        key = (epsilon, engine, end is self.lower)
+        if key not in self._answers:
+            if len(self._answers) > 10_000:
+                self._answers.clear()
+            self._answers[key] = end.delta(epsilon, engine)
+        return self._answers[key]
+
+    @cached_property
+    def _log_mgf(self) -> Callable[[Reals], Reals]:
+        return remembered(partial(divergences.log_mgf, self.terms))
 
     def _renyi_bound(self, epsilon: float, engine: Engine) -> float:
-        log_mgf = partial(divergences.log_mgf, self.terms)
+        log_mgf = self._log_mgf
         if engine != "proof":
             return profile_bound(log_mgf, epsilon)
         from dalenius.calculus.engines import proof
@@ -621,28 +612,69 @@ class Direction:
             # No float is left for the digits of delta: the lower end is that of a larger one, the upper one Chernoff's.
             upper = min(self.upper.chernoff_epsilon(math.log(delta)), max(0.0, self.largest))
             return Bounds(min(self.epsilon(LEAST_DELTA, engine).lower, upper), upper)
-        apart = self._apart(delta, engine)
-        if apart is not None:
-            return apart
-        guess = self._guess(delta)
-        evaluate = partial(self.delta, engine=engine)
-        # As near the largest loss as floats tell, nothing is left to interpolate.
-        settles = guess[1] * AT_THE_END < 1.0
-        if settles and max(self.infinite, self.lower.infinite) < delta:
-            found = crossings(evaluate, delta, guess, min(self.largest, self.lower.largest))
+        if self.lower is self.upper:
+            found = self._both_ends(delta, engine)
             if found is not None:
                 return found
+        upper, rate = self._upper_end(delta, engine)
+        lower = self._lower_end(delta, engine, (upper, rate))
+        return Bounds(min(lower, upper), max(lower, upper))
+
+    def _both_ends(self, delta: float, engine: Engine) -> Bounds | None:
+        """Where the law itself is known, every evaluation serves both ends."""
+        guess = self._guess(delta)
+        # As near the largest loss as floats tell, nothing is left to interpolate.
+        if self.infinite >= delta or guess[1] * AT_THE_END >= 1.0:
+            return None
+        return crossings(partial(self.delta, engine=engine), delta, guess, self.largest)
+
+    def _upper_end(self, delta: float, engine: Engine) -> tuple[float, float]:
+        """An epsilon that is enough, and the rate at which log delta falls about there."""
+        guess = self._guess(delta)
         if self.infinite > delta or (self.infinite == delta and self.largest == math.inf):
             # In the second case, too: whatever epsilon is, something is beyond it.
-            upper = self._by_divergences(delta) if self._is_tail else math.inf
-        else:
-            upper = least_epsilon(evaluate, delta, guess, self.largest, "upper")
-        if self.lower.infinite > delta and not self._floor_is_tail:
-            lower = math.inf
-        else:
-            start = (upper, guess[1]) if math.isfinite(upper) else guess
-            lower = least_epsilon(evaluate, delta, start, self.lower.largest, "lower")
-        return Bounds(min(lower, upper), max(lower, upper))
+            return (self._by_divergences(delta) if self._is_tail else math.inf), guess[1]
+
+        def at(epsilon: float) -> Bounds:
+            most = self._at_most(epsilon, engine)
+            known = self._answer(self.upper, epsilon, engine).lower if self.upper is not None else most
+            return Bounds(min(max(known, most / 2), most), most)
+
+        if self.lower is not self.upper and self.infinite < delta and guess[1] * AT_THE_END < 1.0:
+            found = crossings(at, delta, guess, self.largest, (True,))
+            if found is not None:
+                return found.upper, guess[1]
+        return least_epsilon(at, delta, guess, self.largest, "upper"), guess[1]
+
+    def _lower_end(self, delta: float, engine: Engine, above: tuple[float, float]) -> float:
+        """An epsilon that is not enough; `above` is one that is, and a rate there."""
+        tail = self.lower.infinite
+        if tail > delta and not self._floor_is_tail:
+            return math.inf
+
+        def at(epsilon: float) -> Bounds:
+            least = self._at_least(epsilon, engine)
+            return Bounds(least, max(min(self._answer(self.lower, epsilon, engine).upper, 2 * least), least))
+
+        guess = above if math.isfinite(above[0]) else self._guess(delta)
+        if self.lower is not self.upper and tail < delta and self.lower.terms:
+            guess = self.lower.guess(math.log(delta - tail))
+            if guess[1] * AT_THE_END < 1.0:
+                found = crossings(at, delta, guess, self.lower.largest, (False,))
+                if found is not None:
+                    return found.lower
+        return least_epsilon(at, delta, guess, self.lower.largest, "lower")
+
+    def adds_nothing(self, known: Bounds, delta: float, engine: Engine, beside: Direction) -> bool:
+        """Whether it is certain that this direction moves neither end of what `beside` needs for this delta."""
+        if not 0.0 < known.lower < math.inf or delta <= 0.0:
+            return False
+        if self.lower is self.upper or engine != "auto" or delta < LEAST_DELTA:
+            return self.stays_below(known.lower, delta, engine, beside)
+        # Where the ends are far apart the lower one says nothing about the upper one, and each is looked at alone.
+        return self._at_least(known.lower, engine) < delta and self.stays_below(
+            known.upper, delta, engine, beside
+        )
 
     @property
     def _is_tail(self) -> bool:
@@ -661,13 +693,7 @@ class Direction:
 
     def _by_divergences(self, delta: float) -> float:
         """An epsilon for this delta from the Renyi divergences alone."""
-        return least_epsilon(
-            lambda epsilon: Bounds(0.0, self._renyi_bound(epsilon, "auto")),
-            delta,
-            (1.0, 1.0),
-            math.inf,
-            "upper",
-        )
+        return epsilon_bound(self._log_mgf, delta)
 
     def _hardly_tells(self, delta: float) -> bool:
         """Whether delta(0), the total variation, is certainly no more: that of products is at most the sum."""

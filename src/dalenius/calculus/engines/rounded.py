@@ -89,14 +89,17 @@ class RoundedSum:
     def delta(self, epsilon: float) -> Bounds:
         """Bounds on the finite part D(epsilon) of the true sum."""
         here = self._on_lattice(epsilon)
-        highest = self._on_lattice(epsilon - self.drift).upper
         chords = math.expm1(min(self.spacing, 700.0)) / 4 * (self._mass_near(epsilon) + 2 * self.eta)
         low = max(
             here.lower - self.count * chords * (1 + 1e-9) - self.raised,
             self._on_lattice(epsilon + self.shift).lower - self.eta,
         )
         low -= self.lost + self.pushed * (1 + 1e-6)
-        return Bounds(max(0.0, low), min(1.0, highest + self.escaped))
+        return Bounds(max(0.0, low), self.upper(epsilon))
+
+    def upper(self, epsilon: float) -> float:
+        """The upper one alone, which takes one line of the many."""
+        return min(1.0, self._on_lattice(epsilon - self.drift).upper + self.escaped)
 
     def _on_lattice(self, epsilon: float) -> Bounds:
         bounds = self.lines.delta(epsilon)

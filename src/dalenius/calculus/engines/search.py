@@ -14,20 +14,27 @@ from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds
 MOST_EVALUATIONS = 20
 BACK = 8.0
 """Where nothing is left of delta, the next step is shorter by this factor."""
-FAR = 0.5
+OFF = 1e-6
+"""How far log delta may be from the target at an answer, beside what its bounds and the tolerance leave."""
+FAR = 0.1
 """Where log delta is further than this from the target on one side, interpolation is not trusted blindly."""
 SHARE = 0.2
 """Of the width that the bounds themselves leave: no closer need the search come to where they cross."""
 
 
 def crossings(
-    bounds: Callable[[float], Bounds], target: float, guess: tuple[float, float], largest: float
+    bounds: Callable[[float], Bounds],
+    target: float,
+    guess: tuple[float, float],
+    largest: float,
+    ends: tuple[bool, ...] = (True, False),
 ) -> Bounds | None:
     """Both ends at once, where log delta is smooth: every evaluation serves the upper end and the lower.
 
-    Inverse interpolation through the points evaluated so far foretells where the upper (or lower) bound on delta
-    crosses the target. A little beyond that place is evaluated, and is the answer if the bound there agrees. None where
-    this does not settle within `MOST_EVALUATIONS`: `least_epsilon` takes more of them, and nothing surprises it.
+    Or the upper end (True) or the lower one (False) alone. Inverse interpolation through the points evaluated so far
+    foretells where the upper (or lower) bound on delta crosses the target. A little beyond that place is evaluated, and
+    is the answer if the bound there agrees. None where this does not settle within `MOST_EVALUATIONS`: `least_epsilon`
+    takes more of them, and nothing surprises it.
 
     `guess` is an epsilon and the rate at which log delta falls there.
     """
@@ -38,7 +45,7 @@ def crossings(
         return Bounds(0.0, 0.0)
     x = start if 0.0 < start < largest else largest / 2 if start > 0.0 else min(1.0 / rate, largest / 2)
     answer, lost = [], 0
-    for upper in (True, False):
+    for upper in ends:
         away = 1.0 if upper else -1.0
         while True:
             if x not in points:
@@ -62,11 +69,14 @@ def crossings(
             nearest = points[min(points, key=lambda y: abs(y - root))]
             left = SHARE * math.log(nearest.upper / nearest.lower) / slope
             tolerance = 4 * UNIT * root + min(max(left, 1e-12 * root), 1e-10 * root)
+            # Interpolation may settle at a point where nothing crosses.
+            most_off = 16 * slope * tolerance + math.log(nearest.upper / nearest.lower) + OFF
             good = [
                 y
                 for y, delta in points.items()
                 if (delta.upper <= target if upper else delta.lower >= target)
                 and abs(y - root) <= 4 * tolerance
+                and abs(heights[y]) <= most_off
             ]
             if good:
                 answer.append(min(good) if upper else max(good))
@@ -76,6 +86,8 @@ def crossings(
                     answer[0] = plain
                 break
             x = root + away * tolerance
+            if min(abs(x - y) for y in points) <= tolerance:
+                x = _middle(heights, x)
             if x <= 0.0:
                 if bounds(0.0).upper <= target:
                     return Bounds(0.0, 0.0)
@@ -84,7 +96,7 @@ def crossings(
                 x = (max(points) + largest) / 2
             if x in points:
                 return None
-    return Bounds(min(answer[1], answer[0]), answer[0])
+    return Bounds(min(answer), answer[0])
 
 
 def _foretold(heights: dict[float, float], rate: float) -> tuple[float, float]:
@@ -115,6 +127,15 @@ def _foretold(heights: dict[float, float], rate: float) -> tuple[float, float]:
     if left is not None and right is not None and not left[0] <= root <= right[0]:
         return _between(heights, left, right)
     return root, slope
+
+
+def _middle(heights: dict[float, float], x: float) -> float:
+    """Halfway between the two points that hold the place, where they are further apart than interpolation can tell."""
+    left = max((point for point in heights.items() if point[1] > 0.0), default=None)
+    right = min((point for point in heights.items() if point[1] < 0.0), default=None)
+    if left is None or right is None or not left[0] < right[0] or left[1] - right[1] <= FAR:
+        return x
+    return (left[0] + right[0]) / 2
 
 
 def _between(
@@ -178,6 +199,7 @@ def least_epsilon(
         above = bounds(low).upper if upper else bounds(low).lower
         chord = high + math.log1p(target / above * math.expm1(low - high))
         low, high = (low, chord) if excess(chord) <= 0 else (chord, high)
+    tolerance = 1e-12 * max(1.0, low)  # the guess may have been far above
     if high - low > 20 * tolerance:
         root = _crossing(excess, low, high, largest, tolerance) if excess(high) < 0 else high
         # The root is good to the tolerance; step to the certified side of it.

@@ -64,6 +64,8 @@ class BestOf:
         far = c > FAR
         rest = float(np.exp(log_weight[far]).max(initial=0.0))
         log_weight, c = log_weight[~far], c[~far]
+        if not len(c):
+            return min(1.0, rest * ROUNDING)
         height, steep = np.exp(log_weight), np.exp(log_weight + epsilon - c)
         # Chords between 0, e^-s for the slopes s of the table, and the point from which on h is 0.
         end = math.exp(

@@ -28,17 +28,18 @@ def random_allocation(
     For one step out of t the worst pair is the mean of N(mu e_i, I) over i = 1 .. t against N(0, I), in either order.
     It is attained, and its profile is computed from the law of a sum of t log-normal variables, with certified ends
     some 1e-4 to 5e-3 apart.
-    For k steps the pair is dominated by that of one step out of floor(t/k), k times: a random choice of k is a random
-    division into k parts with one choice in each. The lower end then is what the sum of all releases tells. (Chua,
-    Ghazi, Harrison, Leeman, Kamath, Kumar, Manurangsi, Sinha and Zhang 2025, "Balls-and-bins sampling for DP-SGD";
-    Feldman and Shenfeld 2025, "Privacy amplification by random allocation", and 2026, "Efficient privacy loss
-    accounting for subsampling and random allocation"; proofs in docs/batches.md.)
+    For k steps the pair is dominated by that of one step out of floor(t/k), k times: a random choice of k is a
+    random division into k parts with one choice in each. The lower end then is what a sum of scores of the steps
+    tells, or all of them less the logarithm of the choices: a thousandth to a few hundredths away where epsilon is
+    below 5. (Chua, Ghazi, Harrison, Leeman, Kamath, Kumar, Manurangsi, Sinha and Zhang 2025, "Balls-and-bins
+    sampling for DP-SGD"; Feldman and Shenfeld 2025, "Privacy amplification by random allocation", and 2026,
+    "Efficient privacy loss accounting for subsampling and random allocation"; proofs in docs/batches.md.)
 
     Parameters
     ----------
     sigma
-        The standard deviation of the noise of a step, above 0. Nothing is amplified below 0.04 or above 1000 times
-        the sensitivity, and the steps count as if they were known.
+        The standard deviation of the noise of a step, above 0. Nothing is amplified above 1000 times the
+        sensitivity, where the steps count as if they were known.
     steps
         How many steps there are, t, from 1 to 1e7.
     chosen

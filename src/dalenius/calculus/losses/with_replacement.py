@@ -100,8 +100,12 @@ def sampled_with_replacement(loss: Loss, m: int, n: int) -> Loss:
     eta = float_up(Fraction(sum(map(Fraction, drawn.values()))))
     pairs = {k: _group_pair(loss, k) for k in drawn}
     weights = tuple(min(1.0, p / eta * (1 + 4 * UNIT)) for p in drawn.values())
-    inner = RevealedPair(weights, tuple(pairs.values())) if len(drawn) > 1 else next(iter(pairs.values()))
-    above = _amplified(inner, eta) if eta < 1.0 else inner
+    inner = _mixed(weights, pairs)
+    # What is next to impossible and stands for m copies is given away: it would be far from all the others.
+    near = _mixed(
+        weights, {k: REVEALED if k == m and p <= 4 * LEAST_TAIL else pairs[k] for k, p in drawn.items()}
+    )
+    above = _amplified(near, eta) if eta < 1.0 else near
     pair = single_pair(loss)
     # Either of two neighbours may be the one with the odd record, so the lower end serves both orders.
     below = mixture_pair(_attained(pair.mu, least), ()) if isinstance(pair, GaussianPair) else NOTHING
@@ -117,6 +121,11 @@ def _amplified(inner: Pair, eta: float) -> Pair:
     if isinstance(inner, RevealedPair) and len(inner.pairs) <= MOST_APART:
         return RevealedPair(inner.weights, tuple(_amplified(pair, eta) for pair in inner.pairs))
     return inner.sampled(eta, added=False).mirrored()
+
+
+def _mixed(weights: tuple[float, ...], pairs: dict[int, Pair]) -> Pair:
+    """One of the pairs, drawn with these weights, and it is told which; the pair itself if there is but one."""
+    return RevealedPair(weights, tuple(pairs.values())) if len(pairs) > 1 else next(iter(pairs.values()))
 
 
 def counted(m: int, n: int) -> tuple[dict[int, float], dict[int, float]]:

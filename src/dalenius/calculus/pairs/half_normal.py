@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from dalenius.calculus.pairs.mixture import Rule
 from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Decay, Pair, Reals, Tilted, Transform
 from dalenius.calculus.pairs.panels import panels
 from dalenius.calculus.theorems.gaussian import gaussian_delta_bounds
+
+MOST_WORK = 1e8
+"""Exponentials that one line may take; on an even line they are products of fewer."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,7 @@ class ChiPair(Pair):
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
         reach = float(np.max(np.abs(t)))
-        if len(t) * 60.0 * max(24.0, 24.0 * reach * self.mu / 10.0) > 4e6:
+        if len(t) * 60.0 * max(24.0, 24.0 * reach * self.mu / 10.0) > MOST_WORK:
             return None
         return self._rule(c, reach).along(t)
 
@@ -180,7 +184,16 @@ class ChiPair(Pair):
         rule = self._rule(c, 0.0)
         top = self._peak(c)[1] - rule.log_scale
         slack = 1 + 1e-9 + 2 * rule.fixed
-        return np.minimum(1.0, 2 * math.exp(top) / self.mu * slack / np.maximum(t, 1e-300))
+        slow = 2 * math.exp(top) / self.mu * slack / np.maximum(t, 1e-300)
+        # Along r = rho exp(i angle), angle < pi/4, the integrand is no larger than that of E exp(u chi_d) in
+        # rho sqrt(cos 2 angle), over cos(2 angle)^(d/2), u = (c cos - t sin) mu/sqrt(cos 2 angle), which falls with t.
+        log_real = rule.log_scale - c * self.start + math.log1p(-min(rule.fixed, 0.5))
+        widening = np.cos(2 * ANGLES)
+        u = (c * np.cos(ANGLES) - np.multiply.outer(t, np.sin(ANGLES))) * self.mu / np.sqrt(widening)
+        known = _log_mgf_of_chi(self.dimension, float(2 ** math.ceil(math.log2(max(u.max(), 1.0)))))
+        exponent = np.interp(u, *known) - self.dimension / 2 * np.log(widening) - log_real
+        fast = np.exp(np.minimum(exponent.min(axis=1), 0.0)) * (1 + 1e-9 + self.roughness)
+        return np.asarray(np.minimum(1.0, np.minimum(slow, fast)))
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         y = np.maximum(edges - self.start, 0.0) / self.mu
@@ -188,6 +201,21 @@ class ChiPair(Pair):
         p = np.maximum(-np.diff(above), 0.0)
         ends = np.concatenate(([0.0], y, [np.maximum(y[-1], math.sqrt(self.dimension)) + 40.0]))
         return p, math.exp(-self.start) * _exp_chi_cells(ends, self.mu, self.dimension)
+
+
+ANGLES = np.linspace(0.03, 0.72, 16)
+
+
+@lru_cache(maxsize=16)
+def _log_mgf_of_chi(d: int, most: float) -> tuple[Reals, Reals]:
+    """(u, log E exp(u chi_d) rounded up) for u up to `most`, from where it can be told: convex, so below its chords."""
+    pair = ChiPair(0.0, 1.0, d)
+    places = np.concatenate((-np.geomspace(60.0, 0.5, 60), np.linspace(0.0, most, math.ceil(2 * most) + 2)))
+    rules = [pair._rule(float(u), 0.0) for u in places]
+    told = [k for k, rule in enumerate(rules) if rule.fixed < 1e-3]
+    logs = [rules[k].log_scale + 2 * rules[k].fixed - float(places[k]) * pair.start for k in told]
+    # Further out it is less than at the last place.
+    return places[told], np.minimum.accumulate(np.array(logs)[::-1])[::-1] + 1e-9
 
 
 def _log_density(r: Reals, d: int) -> Reals:

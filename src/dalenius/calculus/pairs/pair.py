@@ -299,6 +299,10 @@ class Pair(ABC):
         """A pair this one dominates, used for lower bounds: itself unless it is only a bracket."""
         return self
 
+    def lower_terms(self, times: int) -> Terms:
+        """Independent losses that so many of this one dominate together."""
+        return ((self.lower, times),)
+
     @property
     def upper(self) -> Pair:
         """A pair that dominates this one, used for upper bounds."""

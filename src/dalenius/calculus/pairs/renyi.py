@@ -26,24 +26,61 @@ def profile_bound(log_mgf: Callable[[Reals], Reals], epsilon: float) -> float:
     return min(1.0, max(math.exp(min(least, 0.0)) * (1 + 1e-12), 5e-324)) if math.isfinite(least) else 1.0
 
 
+def remembered(log_mgf: Callable[[Reals], Reals]) -> Callable[[Reals], Reals]:
+    """The same; what it says of one order is kept, since bounds at many epsilon look at the same orders first."""
+    known: dict[float, Reals] = {}
+
+    def at(s: Reals) -> Reals:
+        if len(s) != 1:
+            return log_mgf(s)
+        order = float(s[0])
+        if order not in known:
+            if len(known) > 10_000:
+                known.clear()
+            known[order] = log_mgf(s)
+        return known[order]
+
+    return at
+
+
 def best_order(log_mgf: Callable[[Reals], Reals], epsilon: float) -> tuple[float, float]:
     """The s of `profile_bound`, and the logarithm of the bound there; inf where no order says anything."""
 
     def height(x: float) -> float:
         s = math.exp(x)
-        k = float(log_mgf(np.array([s]))[0])
-        if not math.isfinite(k):
-            return math.inf
-        # s log s - (1 + s) log(1 + s), its large parts cancelled by hand
-        return k * (1 + 1e-14) + 1e-15 - s * math.log1p(1 / s) - math.log1p(s) - s * epsilon
+        return _log_bound(log_mgf, s) - s * epsilon
 
-    at, least = lowest(height, np.linspace(math.log(1e-6), math.log(1e9), 70).tolist())
+    at, least = lowest(height, LOG_ORDERS)
     return math.exp(at), least
+
+
+LOG_ORDERS = np.linspace(math.log(1e-6), math.log(1e9), 70).tolist()
+"""Where a good s is looked for first."""
+
+
+def epsilon_bound(log_mgf: Callable[[Reals], Reals], delta: float) -> float:
+    """An epsilon for this delta by the same inequality, solved for epsilon at every s; inf where none says anything."""
+    log_delta = math.log(delta) - 1e-11  # so that delta there is not above it by a rounding
+
+    def needed(x: float) -> float:
+        s = math.exp(x)
+        return (_log_bound(log_mgf, s) - log_delta) / s
+
+    return max(0.0, lowest(needed, LOG_ORDERS)[1] * (1 + 1e-14))
+
+
+def _log_bound(log_mgf: Callable[[Reals], Reals], s: float) -> float:
+    """A bound on log E exp(s L) s^s / (1+s)^(1+s)."""
+    k = float(log_mgf(np.array([s]))[0])
+    if not math.isfinite(k):
+        return math.inf
+    # s log s - (1 + s) log(1 + s), its large parts cancelled by hand
+    return k * (1 + 1e-14) + 1e-15 - s * math.log1p(1 / s) - math.log1p(s)
 
 
 def renyi_atoms(terms: Terms) -> Atoms:
     """A finite pair that dominates everything with these Renyi curves (both directions)."""
-    log_mgf = partial(divergences.log_mgf, terms)
+    log_mgf = remembered(partial(divergences.log_mgf, terms))
     reach = 1.0
     while profile_bound(log_mgf, reach) > 1e-60 and reach < 300:
         reach *= 1.25
