@@ -20,6 +20,8 @@ from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Cuts, Decay, Pair, 
 
 STEEP = 1e12
 """A tilt that lifts whatever jumps up."""
+LAG = 1000.0
+"""Levels of jumps down beside those of jumps up."""
 
 
 @dataclass(frozen=True)
@@ -157,16 +159,17 @@ class RevealedPair(Pair):
         return self.pairs[int(np.argmax(self.weights))].anchor
 
     def cuts(self, level: float) -> Cuts | None:
-        """Those of laws that jump up, if there are any: of others, which jump down, no tilt makes a jump count."""
+        """Those of all laws; where some jump up, those of laws that jump down come after."""
         each = [pair.cuts(level) for pair in self.pairs]
         if all(one is None for one in each):
             return None
-        whole = [
-            pair if one is None else one.whole() or pair for pair, one in zip(self.pairs, each, strict=True)
-        ]
-        if any(one is not None and one.jump(STEEP) > 0.0 for one in each):
-            each = [one if one is not None and one.jump(STEEP) > 0.0 else None for one in each]
-        return revealed_cuts.RevealedCuts(self._log_weights, tuple(whole), tuple(each))
+        rises = [one is not None and one.jump(STEEP) > 0.0 for one in each]
+        if any(rises):
+            each = [
+                one if up or one is None else revealed_cuts.LateCuts(one, LAG)
+                for one, up in zip(each, rises, strict=True)
+            ]
+        return revealed_cuts.RevealedCuts(self._log_weights, self.pairs, tuple(each))
 
     # -- ball arithmetic -------------------------------------------------------------------------------
 

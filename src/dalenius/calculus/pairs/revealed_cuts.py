@@ -163,3 +163,36 @@ class RevealedCuts(Cuts):
 
     def jump(self, s: float) -> float:
         return max(one.jump(s) for _, one in self._cut)
+
+
+@dataclass(frozen=True)
+class LateCuts(Cuts):
+    """The cuts of a law that jumps down, beside laws that jump up: each at a level so many times as far.
+
+    No tilt that the jumps up allow makes the ones down negligible beside them. So these are in the layers below, where
+    none of the former are left that count.
+    """
+
+    cuts: Cuts
+    lag: float
+
+    def below(self, level: float) -> Part:
+        return self.cuts.below(self.lag * level)
+
+    def between(self, low: float, high: float) -> Part:
+        return self.cuts.between(self.lag * low, self.lag * high)
+
+    def steepest(self, level: float) -> float:
+        return self.cuts.steepest(self.lag * level)
+
+    def highest(self, mass: float) -> float:
+        return self.cuts.highest(mass) / self.lag
+
+    def log_beyond(self, level: float) -> float:
+        return self.cuts.log_beyond(self.lag * level)
+
+    def crowd(self, low: float, high: float, s: float) -> float:
+        return self.cuts.crowd(self.lag * low, self.lag * high, s)
+
+    def jump(self, s: float) -> float:
+        return self.cuts.jump(s)
