@@ -87,6 +87,8 @@ class Sum:
         self._failed: list[float] = []
         self._rate = 0.0
         self._atomic: Sum | None = None
+        self._wide: tuple[float, Bounds] | None = None
+        """Where layers were last asked, and what they said."""
         self._not_near = math.inf
         self._noise_helps: bool | None = None
         """Whether a smoothed line says what layers do not; None before it was asked."""
@@ -166,6 +168,8 @@ class Sum:
         finite = self._on_lines(epsilon, engine) if engine != "grid" else None
         if finite is None:
             finite = self._on_grid(epsilon)
+        if engine != "grid":
+            finite = self._beside_wide(epsilon, finite)
         bounds = self._with_infinite(epsilon, finite)
         if engine == "auto" and self.spacing is not None and not _is_narrow(bounds) and self._few is not None:
             # Beside the largest loss, or where losses are hundreds apart, a line is nothing but rounding.
@@ -303,6 +307,12 @@ class Sum:
         finite = self._on_line(epsilon, self.short_lines)
         return 1.0 if finite is None else self._with_infinite(epsilon, finite).upper
 
+    def bound_by_layers(self, epsilon: float) -> float:
+        """The same by layers, where these alone do not say enough to be the answer."""
+        if not self.terms or not self._has_cuts or epsilon >= self.largest:
+            return 1.0
+        return self._with_infinite(epsilon, self._layered(epsilon)).upper
+
     @cached_property
     def lines(self) -> Lines:
         if self.spacing is not None:
@@ -376,7 +386,8 @@ class Sum:
         if bounds is None:
             self._noise_helps = False
             return known
-        self._noise_helps = known is None
+        # Far out what layers say from above may be all there is.
+        self._noise_helps = known is None and bounds == self._beside_wide(epsilon, bounds)
         return bounds if known is None else min(known, bounds, key=lambda both: both.upper - both.lower)
 
     def _lines_for(self, engine: Engine) -> Lines:
@@ -399,6 +410,13 @@ class Sum:
         """What one line says, where that is narrow; else the narrower of it and what layers say."""
         if known is not None and _is_narrow(known):
             return known
+        bounds = self._layered(epsilon)
+        if known is not None:
+            return min(known, bounds, key=lambda both: both.upper - both.lower)
+        return bounds if bounds.upper - bounds.lower <= TOO_WIDE * bounds.lower else None
+
+    def _layered(self, epsilon: float) -> Bounds:
+        """What layers say of D(epsilon), however wide."""
         if self._layers is None:
             few = None if self.few is None or self.few.most > 1 else self.few.delta
             self._layers = layers.Layers(self.terms, epsilon, self._rate, few)
@@ -406,9 +424,16 @@ class Sum:
             self._layers.refit(epsilon, self._rate)
         bounds = self._layers.delta(epsilon)
         self.last_line = self._layers.pieces[-1].line
-        if known is not None:
-            return min(known, bounds, key=lambda both: both.upper - both.lower)
-        return bounds if bounds.upper - bounds.lower <= TOO_WIDE * bounds.lower else None
+        self._wide = epsilon, bounds
+        return bounds
+
+    def _beside_wide(self, epsilon: float, bounds: Bounds) -> Bounds:
+        """The bounds, and those of layers that were too wide to be enough: their upper end alone may say more."""
+        if self._wide is None or self._wide[0] != epsilon:
+            return bounds
+        wide = self._wide[1]
+        upper = min(bounds.upper, wide.upper)
+        return Bounds(min(max(bounds.lower, wide.lower), upper), upper)
 
     def _is_enough(self, bounds: Bounds, epsilon: float) -> bool:
         """Whether layers with noise are as narrow as epsilon needs."""
@@ -587,7 +612,7 @@ class Direction:
                 return True
             if self.upper.chernoff(epsilon, rate) <= delta:
                 return True
-            if self.upper.bound(epsilon) <= delta:
+            if self.upper.bound(epsilon) <= delta or self.upper.bound_by_layers(epsilon) <= delta:
                 return True
         return self.delta(epsilon, engine).upper <= delta
 
