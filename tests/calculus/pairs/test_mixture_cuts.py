@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -10,11 +11,13 @@ import pytest
 
 import dalenius as dp
 from dalenius.calculus.engines.accountant import Direction, Sum
+from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.gaussian_mixtures import GaussianMixturesPair, Side
-from dalenius.calculus.pairs.mixture_cuts import MixtureCuts, MixturePart, cuts_for
-from dalenius.calculus.pairs.pair import Terms
+from dalenius.calculus.pairs.mixture_cuts import TALL, MixtureCuts, MixturePart, _Look, cuts_for
+from dalenius.calculus.pairs.pair import UNIT, Terms
 from dalenius.calculus.pairs.revealed import RevealedPair
+from dalenius.calculus.pairs.soft_envelope import WIDEST, Shifted
 
 BOTH: tuple[Side, Side] = ((1.0, 1e-3),), ((1.0, 1e-3),)
 UNEVEN: tuple[Side, Side] = ((0.4, 2e-3), (1.7, 1e-4)), ((0.3, 1e-2), (2.4, 1e-5))
@@ -218,3 +221,74 @@ def test_many_revealed_steps_have_six_digits() -> None:
 def test_law_that_is_hardly_unshifted_is_kept_whole() -> None:
     assert GaussianMixturesPair(((1.0, 0.6),), ()).cuts(1e-2) is None
     assert RevealedPair((0.5, 0.5), (GaussianPair(1.0), GaussianPair(2.0))).cuts(1e-2) is None
+
+
+@pytest.mark.parametrize("shift", [3.0, 9.0, 19.4])
+@pytest.mark.parametrize("added", [False, True])
+def test_windows_between_two_far_cuts_hold_all_that_is_there(shift: float, added: bool) -> None:
+    """Right of the low cut what pushes ends at once; windows once ended there, and moments came out too small."""
+    side: Side = ((shift, 1e-3),)
+    up, down = ((), side) if added else (side, ())
+    level = float(cuts_for(up, down, 1.0).away(12.8))
+    for cuts in (cuts_for(up, down, level), GaussianPair(shift).sampled(1e-3, added).cuts(level)):
+        assert cuts is not None
+        part = cuts.between(level, 3 * level)
+        assert isinstance(part, Shifted)
+        gap = part.narrowest / 20
+        x = np.arange(10.0, 40.0, gap)
+        fixed, grown = part.look(x)
+        exponent = fixed + part.order(1e-3) * grown
+        top = float(exponent.max())
+        truth = top + math.log(float(np.exp(exponent - top).sum()) * gap / math.sqrt(2 * math.pi))
+        assert float(part.log_mgf(np.array([1e-3]))[0]) == pytest.approx(truth, rel=0, abs=3e-12)
+
+
+def test_panels_at_sharp_cuts_are_not_calm() -> None:
+    """Small shifts have sharp cuts, and zeta is large there: it once counted as small where it was clipped."""
+    cuts = cuts_for(((0.05, 1e-3),), (), 1e-5)
+    assert cuts.sharpness > 1500
+    part = cuts.below(float(cuts.away(1.0)))
+    assert part.high is not None
+    x = np.linspace(-8.0, 8.0, 50)
+    look = _Look(part, 2.0, 0.0, 0.0, x, np.zeros(49), 0.0)
+    growth = look(np.array([part.high - 3.0, -40.0]), np.full(2, 3.0))[1]
+    theta = cuts.mu * TALL * 3.0
+    assert growth[0] >= -cuts.sharpness * math.log(math.cos(theta))
+    assert growth[1] < 20.0
+
+
+def test_cuts_that_are_close_cancel() -> None:
+    """D is a small difference then, and the error says so."""
+    cuts = cuts_of(BOTH, 1e-2)
+    t = np.array([0.0, 50.0])
+    for ratio in (1 + 1e-5, 1 + 1e-6):
+        part = cuts.between(1e-2, 1e-2 * ratio)
+        found = part.tilted(20.0, t)
+        assert found is not None
+        truth = [exact(part, complex(20.0, y)) / mpmath.exp(found.log_scale) for y in t.tolist()]
+        off = np.abs(np.array([complex(y) for y in truth]) - found.values)
+        assert np.all(off <= found.error)
+
+
+def test_slopes_beside_the_real_line_are_bounded() -> None:
+    """V turns beside the real line as W does: there its slope is more than on it."""
+    for case in (BOTH, UNEVEN):
+        part = cuts_of(case, 1e-2).below(1e-2)
+        c, y = 40.0, WIDEST / part.cuts.mu
+        x = np.linspace(-8.0, 12.0, 41)
+        shift, weight = np.array(part.cuts.falling).T
+        terms = weight * np.exp(np.multiply.outer(-(x + 1j * y), shift) - shift**2 / 2)
+        beside = (terms @ shift / (1 - weight.sum() + terms.sum(axis=1))).real
+        most = [part.slopes(z, c)[1] for z in x.tolist()]
+        assert np.all(np.array(most) >= (1 + c) * part.cuts.mu + c * beside - 1e-9)
+
+
+def test_rare_laws_keep_the_digits_of_their_atoms() -> None:
+    """The logarithm of a tiny weight is off by more than a few units, and so are the masses."""
+    rare = Atoms(np.array([2.0]), np.array([1.0]))
+    pair = RevealedPair((1.0, 2.397e-30), (Atoms(np.zeros(1), np.ones(1)), rare))
+    atoms = pair.atomic
+    assert atoms is not None
+    off = abs(Fraction(float(atoms.mass[1])) / Fraction(2.397e-30) - 1)
+    assert off > 60 * Fraction(UNIT)
+    assert off <= Fraction(atoms.slack) < Fraction(1, 10**12)

@@ -279,8 +279,8 @@ class MixturePart(Shifted):
                 right = min(right, self.high + math.log(enough) / mu)
         if not tame and falls(right) > -STEEP:
             right = nearest(lambda x: falls(x) <= -STEEP, right, falls(right) + STEEP, 0.5)
-        # There d more units take it down by STEEP d + d^2/2, or with the high cut by d^2 / (2 narrowest^2).
-        right += MARGIN if self.high is None else min(MARGIN, 9.5 * self.narrowest)
+        # There d more units take it down by STEEP d + d^2/2, or right of the high cut by d^2 / (2 narrowest^2).
+        right = self.beyond(right)
         return left - MARGIN, max(right, left + 1.0)
 
     @property
@@ -310,8 +310,9 @@ class MixturePart(Shifted):
         rise, fall = (
             weight_of(side, z).slope for side, z in ((self.cuts.rising, at), (self.cuts.falling, -at))
         )
-        # What falls does so further on, too.
-        return m * float(rise[0]) + k * float(fall[0]), m * self.cuts.mu + k * float(fall[0])
+        # What falls does so further on, too, but beside the real line it may be more.
+        mu = self.cuts.mu
+        return m * float(rise[0]) + k * float(fall[0]), m * mu + k * min(mu, TURNED * float(fall[0]))
 
     def shifted(self, x: Reals, y: float, c: float) -> tuple[Reals, Reals] | None:
         m, k = self._powers(self.order(c))
@@ -446,7 +447,9 @@ class _Look:
         calm = (more <= CALM) & (less <= CALM)
         if at is not None:  # |P(a, zeta)| <= |zeta|^a exp(|zeta|) / Gamma(a + 1)
             a = cuts.sharpness
-            log_zeta = np.minimum(math.log(a) + cuts.mu * (high - at), 6.0)
+            log_zeta = math.log(a) + np.minimum(
+                cuts.mu * (high - at), 0.0
+            )  # at the cut itself it is not small
             calm &= a * log_zeta + np.exp(log_zeta) - math.lgamma(a + 1) < -CUT
         return np.where(calm, growth, math.inf)
 

@@ -52,7 +52,7 @@ def tilted(log_weights: Sequence[float], laws: Sequence[Part | Pair], c: float, 
         share = math.exp(scale - top)
         values += share * part.values
         # A scale far from 1 loses a rounding of its logarithm.
-        rounding = UNIT * (8 + 4 * abs(part.log_scale) + 4 * abs(top))
+        rounding = UNIT * (8 + 2 * len(parts) + 4 * abs(part.log_scale) + 4 * abs(top))
         error += share * (part.error * (1 + 1e-9) + rounding * np.abs(part.values))
     return Tilted(top, values, error)
 
@@ -84,9 +84,11 @@ def atomic(log_weights: Sequence[float], laws: Sequence[Part | Pair]) -> Atoms |
         loss.append(atoms.loss)
         mass.append(math.exp(w) * atoms.mass)
         slack, blur = max(slack, atoms.slack), max(blur, atoms.blur)
+    # A weight far from 1 loses a rounding of its logarithm.
+    slack += UNIT * (16 + len(laws) + 2 * max(abs(w) for w in log_weights))
     places, index = np.unique(np.concatenate(loss), return_inverse=True)
     total = np.bincount(index, np.concatenate(mass), len(places))
-    return Atoms(places, total, slack=slack + UNIT * (16 + len(laws)), blur=blur)
+    return Atoms(places, total, slack=slack, blur=blur)
 
 
 @dataclass(frozen=True)

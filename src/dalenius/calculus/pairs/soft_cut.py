@@ -206,8 +206,8 @@ class SoftPart(Shifted):
                 right = min(right, self.high + math.log(enough) / mu)
         if not tame and falls(right) > -STEEP:
             right = nearest(lambda x: falls(x) <= -STEEP, right, falls(right) + STEEP, 0.5)
-        # There d more units take it down by STEEP d + d^2/2, or with the high cut by d^2 / (2 narrowest^2).
-        right += MARGIN if self.high is None else min(MARGIN, 9.5 * self.narrowest)
+        # There d more units take it down by STEEP d + d^2/2, or right of the high cut by d^2 / (2 narrowest^2).
+        right = self.beyond(right)
         return left - MARGIN, max(right, left + 1.0)
 
     def share(self, x: float) -> float:

@@ -50,6 +50,16 @@ class Shifted(Weighted):
     def like(self, low: float | None, high: float | None) -> Shifted:
         """The part of the same law between other cuts."""
 
+    def beyond(self, right: float) -> float:
+        """Where the log integrand has fallen by 40, if right of `right` its slope is at most -STEEP by `window`.
+
+        Right of the high cut that bound falls at the rate 1/narrowest^2; between the cuts what pushes right of the low
+        one has ended, and it falls hardly any more.
+        """
+        if self.high is None:
+            return right + MARGIN
+        return min(right + MARGIN, max(right, self.high) + 9.5 * self.narrowest)
+
     def is_steep(self, x: float, d: float, c: float) -> bool:
         """Whether the bounds of `PartEnvelope` fall with slope STEEP right of x, where D is moved by d.
 
@@ -113,6 +123,7 @@ class PartEnvelope:
             moved = x + d  # the weight at `moved` is bounded by D at x
             growth = a * mu * d + theta * theta / mu**2 / 2
             size = tops(part, x, log_d - 0.5 * moved * moved) + growth
+            last = float(size[-1])
             if part.low is None:
                 normal = -0.5 * moved * moved
                 bare = np.maximum(normal[1:], normal[:-1]) + gap * gap / 8 + theta * theta / mu**2 / 2
@@ -130,7 +141,9 @@ class PartEnvelope:
                 continue
             kept = slice(int(near[0]), int(near[-1]) + 1)
             rest = float(weight[: near[0]].sum() + weight[near[-1] + 1 :].sum())
-            rest += float(weight[0] + weight[-1]) / (gap * STEEP)
+            # Right of the window D falls, but from what it is said to be, not from the smaller of the two.
+            drop = last - float(size[-1]) if part.high is not None else 0.0
+            rest += float(weight[0] + weight[-1] * math.exp(min(drop, 700.0))) / (gap * STEEP)
             turn, weight = turn[kept], weight[kept]
             groups = np.arange(0, len(turn), GROUP)
             self.rows.append((np.minimum.reduceat(turn, groups), np.add.reduceat(weight, groups), rest))

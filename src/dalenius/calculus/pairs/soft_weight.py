@@ -135,15 +135,27 @@ class Weighted(Part):
     def slack(self, x: Reals, log_weight: Reals) -> Reals:
         """What rounding may do to log D, in units: P and Q err by 16 (a + 16) units of themselves.
 
-        Their arguments err by 4 units of mu (|x| + |cut|), which (log D)' passes on; Q near 1 errs by those of P.
+        Their arguments err by 4 units of mu (|x| + |cut|), which (log D)' passes on; Q near 1 errs by those of P. Where
+        two cuts are close, D is a small difference of such.
         """
         mu, a = self.cuts.mu, self.cuts.sharpness
         ends = abs(self.low or 0.0) + abs(self.high or 0.0)
         slope = a + (0.0 if self.high is None else self.zeta(x, self.high))
-        whole = 16 * (a + 16) + 8 * mu * (np.abs(x) + ends) * slope
+        whole = self._cancels * (16 * (a + 16) + 8 * mu * (np.abs(x) + ends) * slope)
         if self.low is None:
             whole = whole * np.minimum(1.0, -2 * log_weight)
         return np.asarray(8 + whole)
+
+    @cached_property
+    def _cancels(self) -> float:
+        """How much larger than D the sum of the two tails is that it is the difference of: most midway."""
+        if self.low is None or self.high is None:
+            return 1.0
+        a, x = self.cuts.sharpness, np.array([(self.low + self.high) / 2])
+        below = log_p(a, self.zeta(x, self.high)) - log_p(a, self.zeta(x, self.low))
+        above = log_q(a, self.zeta(x, self.low)) - log_q(a, self.zeta(x, self.high))
+        most = max(float(below[0]), float(above[0]))
+        return (1 + math.exp(most)) / -math.expm1(most) if most < -1e-9 else math.inf
 
     # -- real arguments --------------------------------------------------------------------------------
 
