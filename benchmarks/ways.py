@@ -174,8 +174,8 @@ directions; a point counts when its epsilon lies in [1e-6, 200]. A largest batch
 mean. Width is that of the certified bracket of epsilon relative to max(epsilon, 1e-3); where the two ends are those of
 two laws, as for largest batches, it is that of the law at the upper end, for the rest is the theorem's. Time is
 milliseconds of one processor, the machine shared with other work. The aim: 1e-6 on 99 %, never above 1e-3, 250 ms on
-99 %, 2 s at most, 300 MB. Most memory held by the one process that answered all of them: {memory:.0f} MB, interpreter and
-libraries included.
+99 %, 2 s at most, 300 MB. Most memory held by the one process that answered all of them: {memory:.0f} MB, interpreter
+and libraries included.
 
 | batches | points | at most 1e-6 | median width | widest | median ms | 99 % | slowest |
 |---|---|---|---|---|---|---|---|
