@@ -235,7 +235,7 @@ def test_windows_between_two_far_cuts_hold_all_that_is_there(shift: float, added
         part = cuts.between(level, 3 * level)
         assert isinstance(part, Shifted)
         gap = part.narrowest / 20
-        x = np.arange(10.0, 40.0, gap)
+        x = gap * np.arange(round(10.0 / gap), round(40.0 / gap))
         fixed, grown = part.look(x)
         exponent = fixed + part.order(1e-3) * grown
         top = float(exponent.max())
