@@ -376,7 +376,7 @@ class GaussianMixturesPair(Pair):
         """The law itself as a part without cuts: its panels are as wide as the shares of the shifts allow."""
         from dalenius.calculus.pairs.mixture_cuts import LEAST_SHARP, MixtureCuts
 
-        return MixtureCuts(self.up, self.down, LEAST_SHARP).whole() if self._is_rare else None
+        return MixtureCuts(self.up, self.down, LEAST_SHARP).part(None, None) if self._is_rare else None
 
     def log_mgf(self, s: Reals) -> Reals:
         if self._whole is None:

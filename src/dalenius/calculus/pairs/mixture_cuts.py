@@ -33,9 +33,9 @@ from scipy.special import ndtri
 
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.gaussian_mixtures import Side, unshifted, weight_of
-from dalenius.calculus.pairs.pair import Cuts, Reals
+from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.pairs.panels import parted
-from dalenius.calculus.pairs.soft_envelope import MARGIN, STEEP, TURNED, Shifted
+from dalenius.calculus.pairs.soft_envelope import MARGIN, STEEP, TURNED, PlacedCuts, Shifted
 from dalenius.calculus.pairs.soft_weight import (
     FARTHEST,
     MOST_CELLS,
@@ -68,7 +68,7 @@ CALM = 0.1
 
 
 @dataclass(frozen=True)
-class MixtureCuts(Cuts):
+class MixtureCuts(PlacedCuts):
     """The soft cuts of one pair of Gaussian mixtures, all of the same sharpness a."""
 
     up: Side
@@ -146,22 +146,8 @@ class MixtureCuts(Cuts):
         parts += [math.log(weight) + log_normal_beyond(mu, a, low - shift) for shift, weight in self.up]
         return float(np.logaddexp.reduce(parts)) + 1e-12
 
-    def below(self, level: float) -> MixturePart:
-        return _part(self, None, self.place(level))
-
-    def between(self, low: float, high: float) -> MixturePart:
-        return _part(self, self.place(low), None if high == math.inf else self.place(high))
-
-    def whole(self) -> MixturePart:
-        return _part(self, None, None)
-
-    def crowd(self, low: float, high: float, s: float) -> float:
-        part = self.below(high)
-        m = part.order(s)
-        x, fixed, grown = part.grid_for(m, m)
-        exponent = fixed + m * grown
-        weight = np.exp(np.maximum(exponent - exponent.max(), -700.0))
-        return float(weight[x > self.place(low)].sum() / weight.sum())
+    def part(self, low: float | None, high: float | None) -> MixturePart:
+        return _part(self, low, high)
 
 
 LEAST_SHARP, MOST_SHARP = 16.0, 3000.0

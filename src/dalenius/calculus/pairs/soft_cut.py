@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from dalenius.calculus.pairs import mixture
-from dalenius.calculus.pairs.pair import UNIT, Cuts, Reals
-from dalenius.calculus.pairs.soft_envelope import MARGIN, STEEP, Shifted
+from dalenius.calculus.pairs.pair import UNIT, Reals
+from dalenius.calculus.pairs.soft_envelope import MARGIN, STEEP, PlacedCuts, Shifted
 from dalenius.calculus.pairs.soft_weight import (
     FARTHEST,
     MOST_CELLS,
@@ -46,7 +46,7 @@ LESS_CUT, MORE_GROWTH = 36.0, 45.0
 
 
 @dataclass(frozen=True)
-class SoftCuts(Cuts):
+class SoftCuts(PlacedCuts):
     """The soft cuts of one sampled Gaussian pair, all of the same sharpness a."""
 
     mu: float
@@ -83,22 +83,8 @@ class SoftCuts(Cuts):
             return without
         return float(np.logaddexp(without, math.log(self.rate) + log_normal_beyond(mu, a, low - mu)))
 
-    def below(self, level: float) -> SoftPart:
-        return part_of(self, None, self.place(level))
-
-    def between(self, low: float, high: float) -> SoftPart:
-        return part_of(self, self.place(low), None if high == math.inf else self.place(high))
-
-    def whole(self) -> SoftPart:
-        return part_of(self, None, None)
-
-    def crowd(self, low: float, high: float, s: float) -> float:
-        part = self.below(high)
-        m = part.order(s)
-        x, fixed, log_w = part.grid_for(m, m)
-        exponent = fixed + m * log_w
-        weight = np.exp(np.maximum(exponent - exponent.max(), -700.0))
-        return float(weight[x > self.place(low)].sum() / weight.sum())
+    def part(self, low: float | None, high: float | None) -> SoftPart:
+        return part_of(self, low, high)
 
 
 @dataclass(frozen=True)

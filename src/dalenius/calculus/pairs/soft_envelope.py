@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from dalenius.calculus.pairs import mixture
-from dalenius.calculus.pairs.pair import Part, Reals
+from dalenius.calculus.pairs.pair import Cuts, Part, Reals
 from dalenius.calculus.pairs.soft_weight import MOST_CELLS, Weighted, log_p, push_of, tops
 
 STEEP = 10.0
@@ -91,6 +91,35 @@ class Shifted(Weighted):
             if uniform.serves(times):
                 return uniform.on(t)
         return below_envelope(self, c, mixture.level_for(times)).on(t)
+
+
+class PlacedCuts(Cuts):
+    """Cuts at the places x of their levels."""
+
+    @abstractmethod
+    def place(self, level: float) -> float:
+        """The x at which the loss is so far from the anchor."""
+
+    @abstractmethod
+    def part(self, low: float | None, high: float | None) -> Shifted:
+        """What lies between two places, the same object for the same ones."""
+
+    def below(self, level: float) -> Shifted:
+        return self.part(None, self.place(level))
+
+    def between(self, low: float, high: float) -> Shifted:
+        return self.part(self.place(low), None if high == math.inf else self.place(high))
+
+    def whole(self) -> Shifted:
+        return self.part(None, None)
+
+    def crowd(self, low: float, high: float, s: float) -> float:
+        part = self.below(high)
+        m = part.order(s)
+        x, fixed, grown = part.grid_for(m, m)
+        exponent = fixed + m * grown
+        weight = np.exp(np.maximum(exponent - exponent.max(), -700.0))
+        return float(weight[x > self.place(low)].sum() / weight.sum())
 
 
 class PartEnvelope:
