@@ -292,3 +292,29 @@ def test_rare_laws_keep_the_digits_of_their_atoms() -> None:
     off = abs(Fraction(float(atoms.mass[1])) / Fraction(2.397e-30) - 1)
     assert off > 60 * Fraction(UNIT)
     assert off <= Fraction(atoms.slack) < Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "n", "most", "steps", "delta"),
+    [
+        (2.475, 2.163e-4, 462_303, 190, 3523, 7.8e-30),
+        (0.4146, 3.7e-7, 270_301_965, 189, 8_723_536, 8e-18),
+        (0.7184, 1.997e-6, 50_069_036, 170, 22, 5.6e-28),
+        (0.8888, 1.0588e-7, 94_449_516, 20, 208_830, 3.9e-26),
+    ],
+)
+def test_jumps_down_are_cut_after_jumps_up(
+    sigma: float, rate: float, n: int, most: int, steps: int, delta: float
+) -> None:
+    """Cut at the same levels, the many jumps down drown the few ones up in rounding: no bracket, or after 20 s."""
+    pair = dp.losses.truncated_poisson(sigma, rate, n, most).terms_add[0][0].upper
+    known = Direction(((pair, steps),)).epsilon(delta)
+    assert known.upper - known.lower <= 1e-6 * max(known.upper, 1e-3)
+
+
+def test_what_layers_say_from_above_is_kept_where_they_are_wide() -> None:
+    """Far beyond where delta vanishes nothing is left from below; a line with noise said 2e-17 there."""
+    pair = dp.losses.truncated_poisson(2.475, 2.163e-4, 462_303, 190).terms_add[0][0].upper
+    far = Sum(((pair, 3523),))
+    assert far.bound_by_layers(0.106) < 1e-50
+    assert Direction(((pair, 3523),)).stays_below(0.106, 1e-30)

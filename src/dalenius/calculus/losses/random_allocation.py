@@ -30,10 +30,11 @@ def random_allocation(
     some 1e-4 to 5e-3 apart.
     For k steps the pair is dominated by that of one step out of floor(t/k), k times: a random choice of k is a
     random division into k parts with one choice in each. The lower end then is what a sum of scores of the steps
-    tells, or all of them less the logarithm of the choices: a thousandth to a few hundredths away where epsilon is
-    below 5. (Chua, Ghazi, Harrison, Leeman, Kamath, Kumar, Manurangsi, Sinha and Zhang 2025, "Balls-and-bins
-    sampling for DP-SGD"; Feldman and Shenfeld 2025, "Privacy amplification by random allocation", and 2026,
-    "Efficient privacy loss accounting for subsampling and random allocation"; proofs in docs/batches.md.)
+    tells, or all of them less the logarithm of the choices: two thousandths of epsilon away in the median of random
+    runs with epsilon below 5, up to a fifth where k is a large share of t, so that floor(t/k) loses much. (Chua,
+    Ghazi, Harrison, Leeman, Kamath, Kumar, Manurangsi, Sinha and Zhang 2025, "Balls-and-bins sampling for DP-SGD";
+    Feldman and Shenfeld 2025, "Privacy amplification by random allocation", and 2026, "Efficient privacy loss
+    accounting for subsampling and random allocation"; proofs in docs/batches.md.)
 
     Parameters
     ----------

@@ -44,9 +44,8 @@ def tilted(log_weights: Sequence[float], laws: Sequence[Part | Pair], c: float, 
         if part is None:
             return None
         parts.append((w + part.log_scale, part))
-    top = float(
-        logsumexp([scale for scale, _ in parts])
-    )  # so that the sum is 1 at t = 0, however often it is multiplied
+    # So that the sum is 1 at t = 0, however often it is multiplied.
+    top = float(logsumexp([scale for scale, _ in parts]))
     values, error = np.zeros(len(t), dtype=complex), np.full(len(t), 2 * rest)
     for scale, part in parts:
         share = math.exp(scale - top)
